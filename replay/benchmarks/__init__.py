@@ -1,0 +1,1 @@
+"""Facts about each benchmark; knows core and evaluate only."""

@@ -1,0 +1,1 @@
+"""Data and contracts: no files, no network, no clock."""

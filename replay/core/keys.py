@@ -1,0 +1,81 @@
+"""Preimages and keys of the three kinds of snapshot (DESIGN section 5).
+
+A key is a digest of the complete request. This module owns which fields a request has; the declared
+exclusions, defaults and redactions of a tool are applied before (tools/keys.py), by name, in one place.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from replay.core.canonical import digest
+from replay.core.types import CallAlias, CallRequest, ChatRequest, Json, JudgeRequest, Key
+
+__all__ = [
+    "RECIPE_VERSION",
+    "alias_key",
+    "alias_request",
+    "call_key",
+    "call_request",
+    "completion_key",
+    "completion_request",
+    "verdict_key",
+    "verdict_request",
+]
+
+RECIPE_VERSION: Final = 1
+"""Raised when a preimage gains, loses or renames a field; stored in every archive manifest."""
+
+
+def call_request(request: CallRequest) -> dict[str, Json]:
+    """Preimage of a tool call's key: benchmark, tool identity, arguments, state."""
+    return {
+        "benchmark": request.benchmark,
+        "tool": request.tool,
+        "arguments": request.arguments,
+        "state": request.state,
+    }
+
+
+def call_key(request: CallRequest) -> Key:
+    """Key of a tool call. Raises CanonicalError when the arguments cannot be hashed honestly."""
+    return Key(digest("api", call_request(request)))
+
+
+def alias_request(benchmark: str, alias: CallAlias) -> dict[str, Json]:
+    """Preimage of a declared alias lookup."""
+    return {"benchmark": benchmark, "alias": alias.label, "tool": alias.tool, "text": alias.text}
+
+
+def alias_key(benchmark: str, alias: CallAlias) -> Key:
+    """Key of a declared alias lookup."""
+    return Key(digest("api-alias", alias_request(benchmark, alias)))
+
+
+def completion_request(model: Json, request: ChatRequest, *, seed: int, trial: int) -> dict[str, Json]:
+    """Preimage of a completion's key: model identity, the full request, seed and trial."""
+    return {"model": model, "request": msgspec.to_builtins(request), "seed": seed, "trial": trial}
+
+
+def completion_key(model: Json, request: ChatRequest, *, seed: int, trial: int) -> Key:
+    """Key of a completion."""
+    return Key(digest("completion", completion_request(model, request, seed=seed, trial=trial)))
+
+
+def verdict_request(judge: Json, request: JudgeRequest) -> dict[str, Json]:
+    """Preimage of a verdict's key: judge identity and parameters, rubric, evidence, run index."""
+    return {
+        "judge": judge,
+        "benchmark": request.benchmark,
+        "rubric": request.rubric,
+        "rubric_digest": request.rubric_digest,
+        "evidence": request.evidence,
+        "run": request.run,
+    }
+
+
+def verdict_key(judge: Json, request: JudgeRequest) -> Key:
+    """Key of a verdict."""
+    return Key(digest("verdict", verdict_request(judge, request)))

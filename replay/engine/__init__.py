@@ -1,0 +1,1 @@
+"""Where time passes: episodes, runs, run directories."""

@@ -1,0 +1,1 @@
+"""Right and wrong: pure functions of task and outcome."""

@@ -1,0 +1,1 @@
+"""Bytes at rest: envelopes, the LMDB snapshot store, frozen archives."""
