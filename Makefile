@@ -1,0 +1,71 @@
+# Everything runs from .venv; every target is safe to repeat and fast the second time.
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-test setup-bench replay test test-fast bench fuzz lint type fmt snapshots clean
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+JOBS   ?= 2
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+$(VENV)/.made:
+	@echo "[setup] making $(VENV) with $(PYTHON)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.replay: pyproject.toml | $(VENV)/.made
+	@echo "[setup] installing replay-bench and what a plain replay needs"
+	@$(PIP) install -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.replay
+	@echo "[setup] installing what the tests need"
+	@$(PIP) install -e '.[test]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.test
+	@echo "[setup] installing what the benchmarks compare with"
+	@$(PIP) install -e '.[bench]'
+	@touch $@
+
+setup: $(VENV)/.replay ## Install what a replay needs
+setup-test: $(VENV)/.test
+setup-bench: $(VENV)/.bench
+
+replay: $(VENV)/.replay ## Replay every shipped archive and check it against its recorded run root
+	@$(BIN)/replay shipped
+
+test: $(VENV)/.test ## All tests, style and types
+	@echo "[test] style"
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@echo "[test] types"
+	@$(BIN)/mypy
+	@echo "[test] tests on $(JOBS) processes"
+	@$(BIN)/pytest -n $(JOBS) -m "not fuzz"
+
+test-fast: $(VENV)/.test ## Tests that need no model, no network and no patience (under 60 s)
+	@$(BIN)/pytest -n $(JOBS) -m "not slow and not model and not fuzz"
+
+bench: $(VENV)/.bench ## Measure against the opponents, one JSON document
+	@$(BIN)/python -m tests.bench
+
+fuzz: $(VENV)/.test ## Large random profiles of the property tests
+	@HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n $(JOBS) tests/property
+
+lint: $(VENV)/.test ## Style
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+type: $(VENV)/.test ## Types
+	@$(BIN)/mypy
+
+fmt: $(VENV)/.test ## Rewrite the style
+	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+
+snapshots: $(VENV)/.replay ## Rebuild the shipped archives from their sources (same bytes when nothing changed)
+	@$(BIN)/python snapshots/build.py
+
+clean: ## Remove the environment and caches
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
