@@ -1,0 +1,72 @@
+"""Fixtures of every test: no network, a scrubbed environment, hypothesis profiles, shared data on request."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Never
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.support.data import find_shared_data
+
+# What a test may see of the caller's environment; everything else (credentials, proxies, REPLAY_*, locale
+# and time zone of the machine) is taken away before each test.
+_KEPT = frozenset({"PATH", "TMPDIR", "VIRTUAL_ENV", "SYSTEMROOT", "LD_LIBRARY_PATH", "REPLAY_TEST_DATA"})
+_KEPT_PREFIXES = ("PYTEST_", "PYTHON", "COVERAGE_", "HYPOTHESIS_")
+
+_SLOW_MACHINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile(
+    "default",
+    max_examples=60,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=_SLOW_MACHINE,
+)
+settings.register_profile(
+    "fuzz", max_examples=5_000, deadline=None, print_blob=True, suppress_health_check=_SLOW_MACHINE
+)
+settings.load_profile("default")
+
+
+@pytest.fixture(scope="session")
+def _empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(autouse=True)
+def scrubbed_environment(monkeypatch: pytest.MonkeyPatch, _empty_home: Path) -> None:
+    """Leave a test only the variables it needs, a home of its own, UTC and the C locale."""
+    for name in sorted(os.environ):
+        if name not in _KEPT and not name.startswith(_KEPT_PREFIXES):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(_empty_home))
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+
+
+@pytest.fixture(autouse=True)
+def blocked_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse every connection and name look-up that a test would make by mistake."""
+
+    def refuse(*_args: object, **_kwargs: object) -> Never:
+        pytest.fail("a test reached for the network")
+
+    for name in ("connect", "connect_ex", "sendto"):
+        monkeypatch.setattr(socket.socket, name, refuse)
+    for name in ("create_connection", "getaddrinfo", "gethostbyname"):
+        monkeypatch.setattr(socket, name, refuse)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Folder with upstream data (`stabletoolbench/`, `toolbench/`, ...); skips where there is none."""
+    found = find_shared_data()
+    if found is None:
+        pytest.skip("no upstream data: set REPLAY_TEST_DATA or put it in ../shared/data")
+    if not found.is_dir():
+        pytest.fail(f"REPLAY_TEST_DATA is not a folder: {found.name!r}")
+    return found
