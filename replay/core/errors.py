@@ -125,6 +125,8 @@ class MissError(ReplayError):
     """Nothing recorded answers a request; the message names the nearest recorded ones."""
 
     exit_code = 4
+    want: object = None
+    """The same report as JSON, for want lists; set by whoever raises it."""
 
 
 class RecordMissError(MissError):

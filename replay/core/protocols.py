@@ -38,9 +38,11 @@ __all__ = [
     "Benchmark",
     "CallAnswered",
     "ChatModel",
+    "ChatModelFactory",
     "EpisodeContext",
     "EpisodeEnd",
     "EpisodePlay",
+    "EpisodeTools",
     "EvaluationPlay",
     "ImportResult",
     "ImportedAnswer",
@@ -53,6 +55,7 @@ __all__ = [
     "SourceFile",
     "Summary",
     "ToolSource",
+    "Toolbox",
     "World",
     "answered",
     "ask",
@@ -170,6 +173,35 @@ class ToolSource(Protocol):
 
     def answer(self, request: CallRequest, *, occurrence: int) -> ToolResult | None:
         """Answer the call, or None to pass to the next source; occurrence counts equal calls from 0."""
+        ...
+
+
+class ChatModelFactory(Protocol):
+    """Gives each episode a chat model of its own, so that no script or cursor crosses episodes."""
+
+    @property
+    def identity(self) -> Json:
+        """Identity of the models it gives."""
+        ...
+
+    def for_episode(self, task: str, *, trial: int) -> ChatModel:
+        """Return the model of one episode; a model without per-episode state returns itself."""
+        ...
+
+
+class EpisodeTools(Protocol):
+    """Answers the tool calls of one episode."""
+
+    def answer(self, request: CallRequest, *, step: int) -> ToolResult:
+        """Answer one call made at that step of the trajectory. Raises MissError when no source can."""
+        ...
+
+
+class Toolbox(Protocol):
+    """Gives each episode its own tools, so that cursors and state never cross episodes."""
+
+    def for_episode(self, task: str, *, world: World | None) -> EpisodeTools:
+        """Return the tools of one episode."""
         ...
 
 
