@@ -1,0 +1,100 @@
+"""The command `replay`: commands, the error boundary, exit codes.
+
+Commands import what they need when they run, so that `replay --help` stays under 0.3 s.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from replay import __version__
+from replay.cli import archive, checks, doctor, imports, run, score, shipped
+from replay.cli.screen import Screen
+from replay.core.errors import InternalError, ReplayError, UsageError
+
+__all__ = ["app", "main"]
+
+INTERRUPTED: Final = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+app = typer.Typer(
+    name="replay",
+    help="Replay frozen LLM tool-use benchmarks offline, with the same bits every time.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(value: bool) -> None:  # noqa: FBT001  typer calls it with the flag
+    if value:
+        sys.stdout.write(f"replay {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Replay frozen LLM tool-use benchmarks offline, with the same bits every time."""
+    del version
+
+
+for _module in (run, score, checks, imports, shipped, doctor):
+    _module.add_to(app)
+app.add_typer(archive.app, name="archive")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command and return its exit code; the console script's entry point exits with it."""
+    words = sys.argv[1:] if arguments is None else arguments
+    screen = Screen(json="--json" in words)
+    try:
+        code = app(args=words, standalone_mode=False)
+    except ReplayError as error:
+        screen.fail(error)
+        return error.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        screen.log("replay: interrupted; a run directory can be resumed by the same command")
+        return INTERRUPTED
+    except typer.exceptions.TyperException as error:
+        screen.fail(_usage(error, words))
+        return UsageError.exit_code
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`): nothing is wrong with the work.
+        sys.stderr.close()
+        return 0
+    except Exception as error:  # noqa: BLE001  the one boundary where a bug becomes a message
+        screen.fail(_bug(error))
+        return InternalError.exit_code
+    return code if isinstance(code, int) else 0
+
+
+def _usage(error: Exception, words: list[str]) -> UsageError:
+    text = getattr(error, "message", "") or str(error)
+    command = next((word for word in words if not word.startswith("-")), "")
+    return UsageError(text.rstrip("."), next_step=f"replay {command} --help".replace("  ", " "))
+
+
+def _bug(error: Exception) -> InternalError:
+    """Say what broke and where, without a path of this machine."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[-3:]]
+    return InternalError(
+        f"internal error, {type(error).__name__}: {error}",
+        where=" < ".join(reversed(places)),
+        next_step="this is our bug: please report it with this line and the command",
+    )
+
+
+def script() -> None:
+    """Run as the console script."""
+    raise SystemExit(main())

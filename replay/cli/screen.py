@@ -1,0 +1,88 @@
+"""What a person or a program sees: results on standard output, everything else on standard error.
+
+One `Screen` a command. With `--json` there is exactly one document (or JSON lines, for streams) on standard
+output and errors are JSON on standard error; progress is drawn only on a terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+import msgspec
+
+from replay.core.errors import ReplayError
+from replay.core.types import Json
+
+__all__ = ["Advance", "Screen", "render_table"]
+
+
+class Advance(Protocol):
+    """Reports that `done` of `total` steps are behind us."""
+
+    def __call__(self, done: int, total: int, what: str = "") -> None:
+        """Move the bar."""
+        ...
+
+
+class Screen:
+    """Standard output and standard error of one command."""
+
+    def __init__(self, *, json: bool = False) -> None:
+        """Choose text or JSON; the streams are looked up when used, so that tests can capture them."""
+        self.json = json
+
+    def say(self, text: str) -> None:
+        """Print one line of result text (nothing with `--json`)."""
+        if not self.json:
+            sys.stdout.write(text + "\n")
+
+    def emit(self, document: Json) -> None:
+        """Print one JSON document on one line (nothing without `--json`)."""
+        if self.json:
+            sys.stdout.write(msgspec.json.encode(document).decode() + "\n")
+
+    def log(self, text: str) -> None:
+        """Tell what is going on, on standard error."""
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+
+    def fail(self, error: ReplayError) -> None:
+        """Print one error: a line of text, or its parts as JSON."""
+        if self.json:
+            sys.stderr.write(msgspec.json.encode(error.to_json()).decode() + "\n")
+        else:
+            sys.stderr.write(f"replay: {error}\n")
+
+    @contextmanager
+    def progress(self, title: str) -> Iterator[Advance]:
+        """Draw a bar on a terminal; elsewhere stay quiet."""
+        if not sys.stderr.isatty():
+            yield _stay_quiet
+            return
+        # rich costs 60 ms to import and is needed on a terminal only.
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import Progress  # noqa: PLC0415
+
+        with Progress(console=Console(stderr=True), transient=True) as bars:
+            bar = bars.add_task(title, total=None)
+
+            def advance(done: int, total: int, what: str = "") -> None:
+                bars.update(bar, completed=done, total=total, description=f"{title} {what}".strip())
+
+            yield advance
+
+
+def render_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Lay rows out in columns, two blanks apart; numbers are whatever text the caller made of them."""
+    table = [list(header), *(list(row) for row in rows)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(header))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _stay_quiet(done: int, total: int, what: str = "") -> None:
+    """Progress of a command whose standard error is not a terminal."""
+    del done, total, what

@@ -1,0 +1,1 @@
+"""Composition root: settings and modes become stores, sources, models, evaluators and runs."""
