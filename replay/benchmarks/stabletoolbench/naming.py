@@ -11,6 +11,7 @@ import re
 from typing import Final
 
 __all__ = [
+    "FINISH",
     "FUNCTION_NAME_LIMIT",
     "api_file_name",
     "change_name",
@@ -26,6 +27,8 @@ __all__ = [
     "tool_identity",
 ]
 
+FINISH: Final = "Finish"
+"""Name of the function that ends an episode."""
 FUNCTION_NAME_LIMIT: Final = 64
 """Upstream keeps the last 64 characters of a function name (the limit of the OpenAI API)."""
 
