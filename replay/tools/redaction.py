@@ -1,0 +1,120 @@
+"""Which fields are secrets, and what stands in their place: one function for the stored and the lookup side.
+
+Rules go by field name, never by the look of a value, so tool-call ids, hashes and timestamps are left alone.
+A mask is a typed placeholder that no API could mistake for a value. Scrubbing twice gives what scrubbing once
+gave; that is what makes the scrubbed stored request and the scrubbed lookup meet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from replay.core.canonical import MAX_DEPTH
+from replay.core.errors import CanonicalError
+from replay.core.types import Json, Record
+
+__all__ = ["API_KEYS", "CREDENTIALS", "MASK", "PASSWORDS", "Redaction", "is_mask", "scrub"]
+
+MASK: Final = "$redacted"
+
+_SEPARATORS: Final = str.maketrans("", "", "-_. ")
+
+
+class Redaction(Record, frozen=True, kw_only=True):
+    """One declared rule: these fields are secrets, because."""
+
+    name: str
+    """Shown in the mask."""
+    fields: frozenset[str]
+    """Lower case, without `-`, `_`, `.` and spaces."""
+    suffixes: tuple[str, ...] = ()
+    """Endings that make a field one of these, in the same spelling."""
+    reason: str
+
+    def covers(self, field: str) -> bool:
+        """Tell whether a field of this spelling falls under the rule."""
+        plain = field.lower().translate(_SEPARATORS)
+        return plain in self.fields or (bool(self.suffixes) and plain.endswith(self.suffixes))
+
+
+CREDENTIALS: Final = Redaction(
+    name="credentials",
+    fields=frozenset(
+        {"authorization", "proxyauthorization", "cookie", "setcookie", "accesstoken", "refreshtoken"}
+        | {"authtoken", "bearertoken", "clientsecret", "sessiontoken", "idtoken"}
+    ),
+    reason="sent with a request to say who asks; belongs to the person who recorded, not to the call",
+)
+API_KEYS: Final = Redaction(
+    name="api-key",
+    fields=frozenset({"apitoken", "apisecret", "secretkey", "toolbenchkey", "subscriptionkey"}),
+    suffixes=("apikey",),
+    reason="a paid account's key; any key gives the same answer",
+)
+PASSWORDS: Final = Redaction(
+    name="password",
+    fields=frozenset({"password", "passwd", "passphrase"}),
+    reason="left out where no tool of the benchmark takes a password as data",
+)
+
+# `name=value` in a query string, and the value of an Authorization header written out as text.
+_PAIR: Final = re.compile(r"(?:^|(?<=[?&;\s]))([A-Za-z0-9_.-]{1,64})=([^&;#\s\"'<>]+)")
+_BEARER: Final = re.compile(r"\b(Bearer|Basic) ([A-Za-z0-9+/=._~-]{8,})")
+
+
+def scrub(value: Json, rules: Iterable[Redaction]) -> Json:
+    """Replace every secret by a typed placeholder; everything else is returned as it is.
+
+    Errors:  CanonicalError with the JSON path when the value is nested deeper than canonical JSON allows.
+    """
+    kept = tuple(rules)
+    return _scrub(value, kept, "$", 0) if kept else value
+
+
+def is_mask(value: Json) -> bool:
+    """Tell whether a value is a placeholder that `scrub` wrote."""
+    return isinstance(value, dict) and set(value) == {MASK}
+
+
+def _scrub(value: Json, rules: tuple[Redaction, ...], path: str, depth: int) -> Json:
+    if depth > MAX_DEPTH:
+        raise CanonicalError("too deeply nested", where=path, expected=f"at most {MAX_DEPTH} levels")
+    if isinstance(value, dict):
+        return {name: _scrub_field(name, item, rules, (path, depth)) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_scrub(item, rules, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)]
+    if isinstance(value, str):
+        return _scrub_text(value, rules)
+    return value
+
+
+def _scrub_field(name: Json, value: Json, rules: tuple[Redaction, ...], place: tuple[str, int]) -> Json:
+    path, depth = place
+    if isinstance(name, str) and value not in (None, "") and not isinstance(value, bool):
+        for rule in rules:
+            if rule.covers(name):
+                return value if is_mask(value) else {MASK: {"rule": rule.name, "type": _type_name(value)}}
+    return _scrub(value, rules, f"{path}.{name}", depth + 1)
+
+
+def _scrub_text(text: str, rules: tuple[Redaction, ...]) -> str:
+    if "=" in text:
+        text = _PAIR.sub(lambda match: _mask_pair(match, rules), text)
+    if " " in text and any(rule.covers("authorization") for rule in rules):
+        text = _BEARER.sub(rf"\1 {MASK}", text)
+    return text
+
+
+def _mask_pair(match: re.Match[str], rules: tuple[Redaction, ...]) -> str:
+    name = match.group(1)
+    return f"{name}={MASK}" if any(rule.covers(name) for rule in rules) else match.group(0)
+
+
+def _type_name(value: Json) -> str:
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, (int, float)):
+        return "number"
+    return "object" if isinstance(value, dict) else "array"
