@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import socket
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Never
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from replay.core.determinism import NetworkGuard
 from tests.support.data import find_shared_data
 
 # What a test may see of the caller's environment; everything else (credentials, proxies, REPLAY_*, locale
@@ -49,16 +49,10 @@ def scrubbed_environment(monkeypatch: pytest.MonkeyPatch, _empty_home: Path) -> 
 
 
 @pytest.fixture(autouse=True)
-def blocked_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Refuse every connection and name look-up that a test would make by mistake."""
-
-    def refuse(*_args: object, **_kwargs: object) -> Never:
-        pytest.fail("a test reached for the network")
-
-    for name in ("connect", "connect_ex", "sendto"):
-        monkeypatch.setattr(socket.socket, name, refuse)
-    for name in ("create_connection", "getaddrinfo", "gethostbyname"):
-        monkeypatch.setattr(socket, name, refuse)
+def blocked_network() -> Iterator[NetworkGuard]:
+    """Refuse every connection and name look-up; a test may read how many there were."""
+    with NetworkGuard() as guard:
+        yield guard
 
 
 @pytest.fixture(scope="session")
