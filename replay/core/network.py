@@ -140,6 +140,14 @@ def _target(event: str, args: tuple[object, ...]) -> str:
     return printable or "an unnamed host"
 
 
+def _show(part: object) -> str:
+    if isinstance(part, tuple):
+        return ":".join(_show(piece) for piece in part[:2])
+    if isinstance(part, bytes):
+        return part.decode("utf-8", "replace")
+    return str(part)
+
+
 def _find_line(frame: FrameType | None) -> str:
     """Name the innermost code that is neither the standard library nor this file; else the innermost."""
     innermost = frame
