@@ -70,7 +70,7 @@ class ReplayError(Exception):
             parts.append(f"expected {self.expected}")
         if self.next_step:
             parts.append(f"next: {self.next_step}")
-        return "; ".join(parts)
+        return _one_line("; ".join(parts))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive the trip from a worker process, keyword fields included."""
@@ -86,6 +86,13 @@ class ReplayError(Exception):
             "expected": self.expected,
             "next": self.next_step,
         }
+
+
+def _one_line(text: str) -> str:
+    """Escape what is not printable: values from outside must not move a terminal's cursor."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def _rebuild(cls: type[ReplayError], fields: dict[str, object]) -> ReplayError:

@@ -1,11 +1,14 @@
 """Preimages and keys of the three kinds of snapshot (DESIGN section 5).
 
-A key is a digest of the complete request. This module owns which fields a request has; the declared
-exclusions, defaults and redactions of a tool are applied before (tools/keys.py), by name, in one place.
+A key is a digest of the complete request: a field of a request record is in its key unless NOT_IN_KEY names
+it with the reason. `core/selftest.py` holds every field to that in both directions, new fields too. The
+declared exclusions, defaults and redactions of one tool's *arguments* are applied before (tools/keys.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -14,6 +17,7 @@ from replay.core.canonical import digest
 from replay.core.types import CallAlias, CallRequest, ChatRequest, Json, JudgeRequest, Key
 
 __all__ = [
+    "NOT_IN_KEY",
     "RECIPE_VERSION",
     "alias_key",
     "alias_request",
@@ -27,6 +31,25 @@ __all__ = [
 
 RECIPE_VERSION: Final = 1
 """Raised when a preimage gains, loses or renames a field; stored in every archive manifest."""
+
+_FOLLOWS: Final = (
+    "follows from rubric and evidence: whoever renders the question makes rubric_digest of all it is made of "
+    "(texts, choices, answer schema), so that another wording is another key"
+)
+
+NOT_IN_KEY: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "CallRequest.call": "how the model spelled the call; its parsed arguments are in the key",
+        "CallRequest.spec": "read by policies and simulators only; the tool's identity is in the key",
+        "CallRequest.aliases_first": "declared look-up steps with keys of their own",
+        "CallRequest.aliases": "declared look-up steps with keys of their own",
+        "JudgeRequest.cached_only": "says who may answer, not what is asked",
+        "JudgeRequest.choices": _FOLLOWS,
+        "JudgeRequest.messages": _FOLLOWS,
+        "JudgeRequest.response_schema": _FOLLOWS,
+    }
+)
+"""Fields that are not a part of their request's key, each with its reason. Nothing else is left out."""
 
 
 def call_request(request: CallRequest) -> dict[str, Json]:

@@ -6,11 +6,13 @@ step, and the first step whose digests differ is where two runs parted.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 import msgspec
 
 from replay.core.canonical import canonical_bytes, digest, digest_bytes
+from replay.core.jsonpath import join_path
 from replay.core.types import Completion, Digest, Json, Record, Role, ToolCall, ToolResult
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "Step",
     "Trajectory",
     "chain_digests",
+    "find_broken_link",
     "find_difference",
     "make_trajectory",
 ]
@@ -76,23 +79,20 @@ class Trajectory(Record, frozen=True, kw_only=True):
     @property
     def root(self) -> Digest:
         """Digest of the whole trajectory: chain head, stop and outcome."""
-        head = self.digests[-1] if self.digests else self._start()
+        head = self.digests[-1] if self.digests else _start_of(self)
         return digest("trajectory", [head, self.stop, self.stop_detail, self.outcome])
-
-    def _start(self) -> Digest:
-        return _start_digest(self.benchmark, self.task, self.trial, self.seed)
 
 
 class Difference(Record, frozen=True, kw_only=True):
     """Where two trajectories part."""
 
     index: int
-    """Step index; equals the number of common steps when one is a prefix of the other."""
+    """Step index; the number of common steps when one is a prefix of the other or all steps are equal."""
     left: Json
-    """The step on the left as JSON, None when it has ended."""
+    """The step on the left as JSON; None when it has ended; start and end when all steps are equal."""
     right: Json
     path: str
-    """JSON path of the first differing leaf inside the step, `$` when one side has ended."""
+    """JSON path of the first differing leaf inside left and right, `$` when one side has ended."""
 
 
 def chain_digests(start: Digest, steps: Iterable[Step]) -> tuple[Digest, ...]:
@@ -134,35 +134,81 @@ def make_trajectory(  # noqa: PLR0913  the nine facts of a finished episode
 
 
 def find_difference(left: Trajectory, right: Trajectory) -> Difference | None:
-    """Return the first step on which two trajectories differ, or None when their steps are equal."""
-    for index, (ours, theirs) in enumerate(zip(left.digests, right.digests, strict=False)):
-        if ours != theirs:
-            a = msgspec.to_builtins(left.steps[index])
-            b = msgspec.to_builtins(right.steps[index])
-            return Difference(index=index, left=a, right=b, path=_first_leaf(a, b, "$"))
+    """Return the first place where two trajectories differ, or None when they are one.
+
+    Steps come first; they are compared by content when the two started differently (another seed or trial),
+    so that the difference is where they really parted. When all steps agree, what they started from and how
+    they ended is compared, with `index` one past the last step.
+    """
+    agreed = _count_agreed(left, right)
+    for index, (ours, theirs) in enumerate(
+        zip(left.steps[agreed:], right.steps[agreed:], strict=False), agreed
+    ):
+        a, b = msgspec.to_builtins(ours), msgspec.to_builtins(theirs)
+        if not _is_same(a, b):
+            return Difference(index=index, left=a, right=b, path=_first_leaf(a, b, []))
     shared = min(len(left.steps), len(right.steps))
-    if len(left.steps) == len(right.steps):
+    if len(left.steps) != len(right.steps):
+        a = msgspec.to_builtins(left.steps[shared]) if shared < len(left.steps) else None
+        b = msgspec.to_builtins(right.steps[shared]) if shared < len(right.steps) else None
+        return Difference(index=shared, left=a, right=b, path="$")
+    a, b = _frame(left), _frame(right)
+    if _is_same(a, b):
         return None
-    a = msgspec.to_builtins(left.steps[shared]) if shared < len(left.steps) else None
-    b = msgspec.to_builtins(right.steps[shared]) if shared < len(right.steps) else None
-    return Difference(index=shared, left=a, right=b, path="$")
+    return Difference(index=shared, left=a, right=b, path=_first_leaf(a, b, []))
+
+
+def find_broken_link(trajectory: Trajectory) -> int | None:
+    """Return the index of the first step whose digest does not fit, or None when the chain holds.
+
+    A missing digest is a broken link at its step, a digest too many one past the last step.
+    """
+    expected = chain_digests(_start_of(trajectory), trajectory.steps)
+    if expected == trajectory.digests:
+        return None
+    pairs = zip(expected, trajectory.digests, strict=False)
+    wrong = (index for index, (ours, theirs) in enumerate(pairs) if ours != theirs)
+    return next(wrong, min(len(expected), len(trajectory.digests)))
+
+
+def _count_agreed(left: Trajectory, right: Trajectory) -> int:
+    """Count the first steps that are equal because their chained digests are."""
+    if _start_of(left) != _start_of(right):
+        return 0
+    pairs = zip(left.digests, right.digests, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _start_of(trajectory: Trajectory) -> Digest:
+    return _start_digest(trajectory.benchmark, trajectory.task, trajectory.trial, trajectory.seed)
 
 
 def _start_digest(benchmark: str, task: str, trial: int, seed: int) -> Digest:
     return digest("episode", [benchmark, task, trial, seed])
 
 
-def _first_leaf(left: Json, right: Json, path: str) -> str:
+def _frame(trajectory: Trajectory) -> dict[str, Json]:
+    names = ("benchmark", "task", "trial", "seed", "stop", "stop_detail", "outcome")
+    return {name: getattr(trajectory, name) for name in names}
+
+
+def _is_same(left: Json, right: Json) -> bool:
+    """Compare as digests do: Python's own `==` takes True for 1."""
+    return canonical_bytes(left) == canonical_bytes(right)
+
+
+def _first_leaf(left: Json, right: Json, path: list[str | int]) -> str:
+    """Name the first differing place inside two JSON values that differ."""
     if isinstance(left, dict) and isinstance(right, dict):
         for name in sorted(left.keys() | right.keys()):
             if name not in left or name not in right:
-                return f"{path}.{name}"
-            if left[name] != right[name]:
-                return _first_leaf(left[name], right[name], f"{path}.{name}")
-    if isinstance(left, list) and isinstance(right, list):
+                return join_path([*path, name])
+            if not _is_same(left[name], right[name]):
+                return _first_leaf(left[name], right[name], [*path, name])
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
         for index, (ours, theirs) in enumerate(zip(left, right, strict=False)):
-            if ours != theirs:
-                return _first_leaf(ours, theirs, f"{path}[{index}]")
+            if not _is_same(ours, theirs):
+                return _first_leaf(ours, theirs, [*path, index])
         if len(left) != len(right):
-            return f"{path}[{min(len(left), len(right))}]"
-    return path
+            return join_path([*path, min(len(left), len(right))])
+    return join_path(path)
