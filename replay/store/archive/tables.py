@@ -1,0 +1,150 @@
+"""One table: written row by row into frames, and read back frame by frame against its Merkle nodes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from replay.core.errors import DamagedError, InputError
+from replay.store.archive.frames import FRAME_ROWS, FrameCompressor, FrameFacts, read_frame_lines
+from replay.store.archive.manifest import TableFacts
+from replay.store.archive.merkle import row_leaf, tree_node
+from replay.store.archive.rows import Row, decode_line
+
+__all__ = ["TableReader", "TableWriter"]
+
+
+class TableWriter:
+    """Writes the rows of one table, already sorted, and measures everything the manifest says of it."""
+
+    def __init__(self, name: str, file: BinaryIO) -> None:
+        """Write compressed frames to `file` from where it stands."""
+        self._name = name
+        self._file = file
+        self._frame = FrameCompressor()
+        self._leaves: list[bytes] = []
+        self._frames: list[FrameFacts] = []
+        self._frame_bytes = 0
+        self._content = hashlib.sha256()
+        self._compressed = hashlib.sha256()
+        self._last: tuple[Row, bytes] | None = None
+
+    def add(self, row: Row, line: bytes) -> None:
+        """Add the next row; an equal one a second time changes nothing.
+
+        Errors: InputError when another row has the same id, or rows are not sorted.
+        """
+        if self._last is not None and row.order <= self._last[0].order:
+            if self._last[1] == line:
+                return
+            same = row.order == self._last[0].order
+            raise InputError(
+                "two different rows with one id" if same else "rows that are not sorted by id",
+                where=f"table {self._name}, row {row.id!r}",
+                expected="one row an id" if same else f"an id after {self._last[0].id!r}",
+            )
+        self._last = (row, line)
+        self._leaves.append(row_leaf(self._name.encode(), row.id.encode(), line))
+        self._frame.add(line + b"\n")
+        self._content.update(line + b"\n")
+        self._frame_bytes += len(line) + 1
+        if len(self._leaves) == FRAME_ROWS:
+            self._close_frame()
+
+    def finish(self) -> TableFacts | None:
+        """Close the last frame and return the facts of the table, or None when it has no rows."""
+        if self._leaves:
+            self._close_frame()
+        if not self._frames:
+            return None
+        return TableFacts(
+            name=self._name,
+            rows=sum(frame.rows for frame in self._frames),
+            rows_merkle_root=tree_node([bytes.fromhex(frame.node) for frame in self._frames]).hex(),
+            content_bytes=sum(frame.content_bytes for frame in self._frames),
+            content_sha256=self._content.hexdigest(),
+            file_bytes=sum(frame.file_bytes for frame in self._frames),
+            file_sha256=self._compressed.hexdigest(),
+            frames=tuple(self._frames),
+        )
+
+    def _close_frame(self) -> None:
+        data = self._frame.finish()
+        self._file.write(data)
+        self._compressed.update(data)
+        self._frames.append(
+            FrameFacts(
+                rows=len(self._leaves),
+                content_bytes=self._frame_bytes,
+                file_bytes=len(data),
+                node=tree_node(self._leaves).hex(),
+            )
+        )
+        self._leaves, self._frame_bytes = [], 0
+
+
+class TableReader:
+    """Reads a table's frames out of an archive; every row is checked before it is given out."""
+
+    def __init__(self, facts: TableFacts, file: BinaryIO, offset: int) -> None:
+        """Read from `file`, where the table's member begins at `offset`."""
+        self.facts = facts
+        self._file = file
+        self._offsets = [offset]
+        for frame in facts.frames:
+            self._offsets.append(self._offsets[-1] + frame.file_bytes)
+        self._decode = decode_line(facts.name)
+
+    def rows(self) -> Iterator[Row]:
+        """Iterate over every row. Errors: DamagedError or LimitError naming member and record."""
+        last: Row | None = None
+        content = hashlib.sha256()
+        for index in range(len(self.facts.frames)):
+            for row, line in self.frame_rows(index, after=last):
+                content.update(line)
+                content.update(b"\n")
+                yield row
+                last = row
+        if content.hexdigest() != self.facts.content_sha256:
+            raise DamagedError(
+                "content_sha256 in the manifest is not that of the content",
+                where=self.facts.member,
+                expected=content.hexdigest(),
+            )
+
+    def frame_rows(self, index: int, *, after: Row | None = None) -> Iterator[tuple[Row, bytes]]:
+        """Iterate over rows and lines of one frame; its Merkle node is compared after the last of them.
+
+        Errors: DamagedError or LimitError naming member and record.
+        """
+        facts, frame = self.facts, self.facts.frames[index]
+        first = index * FRAME_ROWS
+        where = self.frame_name(index)
+        table = facts.name.encode()
+        leaves: list[bytes] = []
+        order = None if after is None else after.order
+        lines = read_frame_lines(self._file, self._offsets[index], frame, where=where)
+        for line in lines:
+            place = f"{facts.member}, row {first + len(leaves)}"
+            row = self._decode(line, place)
+            if order is not None and row.order <= order:
+                raise DamagedError(
+                    f"row id {row.id!r} is not after the one before it",
+                    where=place,
+                    expected="rows sorted by id, each id once",
+                )
+            order = row.order
+            leaves.append(row_leaf(table, row.id.encode(), line))
+            yield row, line
+        if tree_node(leaves).hex() != frame.node:
+            raise DamagedError(
+                "these rows are not the ones the archive root was made of",
+                where=where,
+                expected=f"Merkle node {frame.node}",
+            )
+
+    def frame_name(self, index: int) -> str:
+        """Name a frame by its member and rows."""
+        first = index * FRAME_ROWS
+        return f"{self.facts.member}, rows {first} to {first + self.facts.frames[index].rows - 1}"
