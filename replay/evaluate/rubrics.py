@@ -93,11 +93,17 @@ class Rubric(Record, frozen=True, kw_only=True):
 
 
 def load_rubric(package: str, name: str) -> Rubric:
-    """Load `<name>.txt` from a package's folder of rubrics."""
-    where = resources.files(package).joinpath(f"{name}.txt")
-    rubric = parse_rubric(where.read_text(encoding="utf-8"), where=f"{package}/{name}.txt")
+    """Load `rubrics/<name>.txt` from a package.
+
+    Errors:  InputError when the file is absent, malformed or names another rubric.
+    """
+    file = resources.files(package) / "rubrics" / f"{name}.txt"
+    where = f"{package}/rubrics/{name}.txt"
+    if not file.is_file():
+        raise InputError(f"no rubric {name!r}", where=where)
+    rubric = parse_rubric(file.read_text(encoding="utf-8"), where=where)
     if rubric.name != name:
-        raise InputError(f"rubric {rubric.name!r} in a file of another name", where=f"{package}/{name}.txt")
+        raise InputError(f"rubric {rubric.name!r} in a file of another name", where=where)
     return rubric
 
 
