@@ -1,0 +1,290 @@
+"""One open LMDB environment: how it is opened, read, written, grown and refused after a fork.
+
+Sealed environments never change, so each thread keeps one read transaction for good and no lock file is made.
+Writable ones run every transaction under one lock: that is what lets the writer grow the map, which no transaction
+of the process may see. All errors of LMDB become errors of this program here.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Concatenate, Final, NoReturn, ParamSpec, TypeVar
+
+import lmdb
+
+from replay.core.errors import DamagedError, ReplayError, StoreError
+from replay.store.lock import WriterLock
+from replay.store.marker import DATA_NAME, check_data_file, read_marker
+from replay.store.view import DATABASES, DUPSORT, View
+
+__all__ = ["Access", "Environment", "open_lmdb"]
+
+_ENGINE_MAJOR: Final = 0
+"""LMDB 0.9: the format that every py-lmdb reads; never left to an environment variable."""
+_MAX_READERS: Final = 1024
+_FIRST_MAP_BYTES: Final = 32 * 1024 * 1024
+_MAX_MAP_BYTES: Final = 1 << 40
+_DAMAGE: Final = (
+    lmdb.CorruptedError,
+    lmdb.PageNotFoundError,
+    lmdb.InvalidError,
+    lmdb.VersionMismatchError,
+    lmdb.IncompatibleError,
+    lmdb.BadValsizeError,
+    lmdb.NotFoundError,
+)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Access(enum.StrEnum):
+    """How an environment is opened."""
+
+    SEALED = "sealed"
+    READER = "reader"
+    """A writable store of another process, read only."""
+    WRITER = "writer"
+
+
+class _Refused:
+    """Takes the place of the thread's view when the environment may not be used any more."""
+
+    def __init__(self, what: str, where: str, next_step: str) -> None:
+        self._parts = (what, where, next_step)
+
+    @property
+    def view(self) -> NoReturn:
+        what, where, next_step = self._parts
+        raise StoreError(what, where=where, next_step=next_step)
+
+
+class Environment:
+    """An open store folder."""
+
+    def __init__(self, folder: Path, access: Access) -> None:
+        """Check the folder, take the writer lock if asked to write, and open.
+
+        Errors: StoreError, FormatError, NewerFormatError or DamagedError, each before LMDB sees the file.
+        """
+        self.folder = folder
+        self.access = access
+        self.marker = read_marker(folder)
+        self._check_access()
+        self._lock = WriterLock(folder) if access is Access.WRITER else None
+        try:
+            check_data_file(folder, self.marker)
+            self._env = open_lmdb(folder, access)
+            self._handles = self._open_databases()
+        except BaseException:
+            if self._lock is not None:
+                self._lock.release()
+            raise
+        self._gate = threading.RLock()
+        self._local: threading.local | _Refused = threading.local()
+        _refuse_after_fork(self)
+
+    @staticmethod
+    def make_files(folder: Path) -> None:
+        """Make an empty `data.mdb` with all databases in a folder that is not in use yet."""
+        environment = open_lmdb(folder, Access.WRITER)
+        try:
+            for name in DATABASES:
+                environment.open_db(name.encode(), dupsort=name in DUPSORT)
+        finally:
+            environment.close()
+
+    @property
+    def map_bytes(self) -> int:
+        """Size of the map, an upper bound of what the store holds."""
+        return int(self._env.info()["map_size"])
+
+    @property
+    def is_sealed(self) -> bool:
+        """True when the store can never change."""
+        return self.access is Access.SEALED
+
+    def read(self, function: Callable[Concatenate[View, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function on one consistent view.
+
+        Errors: DamagedError when LMDB finds its pages wrong; StoreError when closed or forked.
+        """
+        try:
+            if self.access is Access.SEALED:
+                try:
+                    view = self._local.view
+                except AttributeError:
+                    view = self._local.view = View(self._env.begin(), self._handles, str(self.folder))
+                return function(view, *args, **kwargs)
+            return self._read_once(function, *args, **kwargs)
+        except lmdb.Error as error:
+            raise self._explain(error) from None
+
+    def write(self, function: Callable[Concatenate[View, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function in one write transaction and commit it durably; grow the map and repeat when it is full.
+
+        The function must be repeatable: nothing of a failed attempt is kept.
+        Errors: StoreError when the store cannot be written (sealed, disk full, file size limit).
+        """
+        if self.access is not Access.WRITER:
+            raise StoreError(
+                f"store is {self.access} and cannot be written",
+                where=str(self.folder),
+                expected="a writable overlay",
+                next_step="put new answers into an overlay; sealed stores never change",
+            )
+        with self._gate:
+            while True:
+                self._check_usable()
+                try:
+                    return self._write_once(function, *args, **kwargs)
+                except lmdb.MapFullError:
+                    self._grow()
+                except lmdb.Error as error:
+                    raise self._explain(error) from None
+
+    def sync(self) -> None:
+        """Flush to disk."""
+        try:
+            self._env.sync(True)
+        except lmdb.Error as error:
+            raise self._explain(error) from None
+
+    def close(self) -> None:
+        """Close; a second time does nothing. In a forked child only the child's handle is forgotten."""
+        with self._gate:
+            if isinstance(self._local, _Refused):
+                return
+            self._local = _Refused("store is closed", str(self.folder), "open it again")
+            self._env.close()
+            if self._lock is not None:
+                self._lock.release()
+
+    def _read_once(self, function: Callable[Concatenate[View, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._gate:
+            self._check_usable()
+            try:
+                transaction = self._env.begin()
+            except lmdb.MapResizedError:
+                self._env.set_mapsize(0)  # the writer's process has grown the map: take its size over
+                transaction = self._env.begin()
+            with transaction:
+                return function(View(transaction, self._handles, str(self.folder)), *args, **kwargs)
+
+    def _write_once(
+        self, function: Callable[Concatenate[View, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        transaction = self._env.begin(write=True)
+        try:
+            result = function(View(transaction, self._handles, str(self.folder)), *args, **kwargs)
+            transaction.commit()
+        except BaseException:
+            transaction.abort()
+            raise
+        return result
+
+    def _grow(self) -> None:
+        size = int(self._env.info()["map_size"]) * 2
+        if size > _MAX_MAP_BYTES:
+            raise StoreError(
+                f"store has reached {_MAX_MAP_BYTES} bytes",
+                where=str(self.folder),
+                next_step="seal it and record into a new overlay",
+            )
+        self._env.set_mapsize(size)
+
+    def _check_access(self) -> None:
+        if self.access is Access.SEALED and not self.marker.sealed:
+            raise StoreError(
+                "store is not sealed",
+                where=str(self.folder),
+                expected="a sealed store",
+                next_step="seal it first, or open it for writing",
+            )
+        if self.access is not Access.SEALED and self.marker.sealed:
+            raise StoreError(
+                "store is sealed and cannot be opened for writing",
+                where=str(self.folder),
+                expected="a writable store",
+                next_step="create an overlay for new answers",
+            )
+
+    def _check_usable(self) -> None:
+        if isinstance(self._local, _Refused):
+            _ = self._local.view
+
+    def _open_databases(self) -> dict[str, object]:
+        try:
+            create = self.access is Access.WRITER
+            return {
+                name: self._env.open_db(name.encode(), create=create, dupsort=name in DUPSORT)
+                for name in DATABASES
+            }
+        except lmdb.Error as error:
+            self._env.close()
+            raise self._explain(error) from None
+
+    def _explain(self, error: lmdb.Error) -> ReplayError:
+        if isinstance(error, _DAMAGE):
+            return DamagedError(
+                f"store is damaged: {error}",
+                where=str(self.folder),
+                expected="whole LMDB pages",
+                next_step="delete the store and thaw its archive again",
+            )
+        return StoreError(
+            f"store cannot be used: {error}",
+            where=str(self.folder),
+            next_step="check free space, file size limits and rights; what was stored before is untouched",
+        )
+
+
+def open_lmdb(folder: Path, access: Access) -> lmdb.Environment:
+    """Open `data.mdb` with the pinned engine. Errors: StoreError when LMDB refuses."""
+    path = folder / DATA_NAME
+    try:
+        size = path.stat().st_size if path.exists() else 0
+        environment = lmdb.open(
+            str(folder),
+            lib_version=_ENGINE_MAJOR,
+            subdir=True,
+            create=False,
+            readonly=access is not Access.WRITER,
+            lock=access is not Access.SEALED,
+            map_size=size if access is Access.SEALED else max(_FIRST_MAP_BYTES, size),
+            max_dbs=len(DATABASES),
+            max_readers=_MAX_READERS,
+            mode=0o644,
+            readahead=False,
+        )
+        if access is not Access.SEALED:
+            environment.reader_check()
+    except lmdb.Error as error:
+        twice = "already open" in str(error)
+        raise StoreError(
+            "store is already open in this process" if twice else f"store cannot be opened: {error}",
+            where=str(folder),
+            next_step="share the open store instead" if twice else "check the folder's rights and free space",
+        ) from None
+    return environment
+
+
+def _refuse_after_fork(environment: Environment) -> None:
+    """Make the environment refuse itself in forked children: LMDB must not be used across fork."""
+    reference = weakref.ref(environment)
+
+    def refuse() -> None:
+        forked = reference()
+        if forked is not None and not isinstance(forked._local, _Refused):  # noqa: SLF001 (same module)
+            forked._local = _Refused(  # noqa: SLF001
+                "store was opened before this process was forked",
+                str(forked.folder),
+                "open the store inside the worker (start method spawn, or open after fork)",
+            )
+
+    os.register_at_fork(after_in_child=refuse)

@@ -1,0 +1,152 @@
+"""Checking a whole store: every object re-hashed, every row resolved.
+
+Findings are named; nothing is repaired, since a store can always be rebuilt from its archives.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, ParamSpec
+
+from replay.core.errors import DamagedError, ReplayError
+from replay.core.types import Record
+from replay.store.entries import split_index_key, unpack_entry
+from replay.store.environment import Environment
+from replay.store.marker import DATA_NAME, file_digest
+from replay.store.records import decode_object
+from replay.store.view import ALIAS_TARGET_BYTES, MEMBER_BYTES, View, member_name, scope_hash
+
+__all__ = ["Finding", "check_store"]
+
+P = ParamSpec("P")
+
+
+class Finding(Record, frozen=True, kw_only=True):
+    """One thing that is wrong with a store."""
+
+    name: str
+    """data-file, pages, dictionary, object, entry, alias, scope, table-row or meta."""
+    where: str
+    """Which row, by key, digest or id."""
+    what: str
+
+
+def check_store(environment: Environment) -> tuple[Finding, ...]:
+    """Check everything. A store without findings is sound."""
+    findings: list[Finding] = []
+    if environment.is_sealed:
+        digest = file_digest(environment.folder / DATA_NAME)
+        if digest != environment.marker.digest:
+            what = f"file is {digest}, its marker says {environment.marker.digest}"
+            findings.append(Finding(name="data-file", where=DATA_NAME, what=what))
+    for check in (_dictionaries, _objects, _entries, _aliases, _scopes, _tables, _meta):
+        try:
+            environment.read(_collect, check, findings)
+        except DamagedError as error:
+            findings.append(Finding(name="pages", where=check.__name__.strip("_"), what=error.what))
+    return tuple(findings)
+
+
+def _collect(view: View, check: Callable[[View], Iterator[Finding | None]], findings: list[Finding]) -> None:
+    findings.extend(finding for finding in check(view) if finding is not None)
+
+
+def _try(
+    name: str, where: str, action: Callable[P, object], *args: P.args, **kwargs: P.kwargs
+) -> Finding | None:
+    """Do something that raises when a row is wrong, and turn that into a finding."""
+    try:
+        action(*args, **kwargs)
+    except (ReplayError, ValueError, TypeError) as error:
+        what = str(error) if isinstance(error, ReplayError) else f"cannot be read: {error}"
+        return Finding(name=name, where=where, what=what)
+    return None
+
+
+def _rows(view: View, database: Any) -> Iterator[tuple[bytes, bytes]]:
+    return iter(view.transaction.cursor(db=database))
+
+
+def _dictionaries(view: View) -> Iterator[Finding | None]:
+    yield _try("dictionary", "dictionaries", view.dictionaries)
+
+
+def _objects(view: View) -> Iterator[Finding | None]:
+    for digest, _ in _rows(view, view.objects):
+        yield _try("object", digest.hex(), view.object, digest)
+
+
+def _entries(view: View) -> Iterator[Finding | None]:
+    for name, value in _rows(view, view.index):
+        yield _try("entry", name.hex(), _check_entry, view, name, value)
+
+
+def _check_entry(view: View, name: bytes, value: bytes) -> None:
+    raw, sequence = split_index_key(name)
+    entry = unpack_entry(value)
+    snapshot = view.assemble(raw, sequence, entry)
+    cursor = view.transaction.cursor(db=view.members)
+    if not cursor.set_key_dup(member_name(entry.traits & 3, entry.scope), raw[:MEMBER_BYTES]):
+        raise DamagedError(f"row is not listed in its scope {snapshot.scope!r}")
+    links = view.transaction.cursor(db=view.aliases)
+    for alias in snapshot.aliases:
+        if not links.set_key_dup(bytes.fromhex(alias[7:]), raw + sequence.to_bytes(4, "big")):
+            raise DamagedError(f"alias {alias} does not lead to its row")
+
+
+def _aliases(view: View) -> Iterator[Finding | None]:
+    for alias, target in _rows(view, view.aliases):
+        yield _try("alias", alias.hex(), _check_alias, view, alias, target)
+
+
+def _check_alias(view: View, alias: bytes, target: bytes) -> None:
+    if len(target) != ALIAS_TARGET_BYTES:
+        raise DamagedError(f"alias target of {len(target)} bytes", expected=f"{ALIAS_TARGET_BYTES}")
+    snapshot = view.snapshot(target[:32], int.from_bytes(target[32:], "big"))
+    if snapshot is None or "sha256:" + alias.hex() not in snapshot.aliases:
+        raise DamagedError("alias leads to a row that is missing or does not name it")
+
+
+def _scopes(view: View) -> Iterator[Finding | None]:
+    for row, value in _rows(view, view.scopes):
+        yield _try("scope", row.hex(), _check_scope, view, row, value)
+    for name, prefix in _rows(view, view.members):
+        yield _try("scope", f"{name.hex()} {prefix.hex()}", _check_member, view, name, prefix)
+
+
+def _check_scope(view: View, row: bytes, value: bytes) -> None:
+    number, name = (row[1:], value) if row[:1] == b"n" else (value[:4], value[4:])
+    if view.scope_number(name.decode("utf-8")) != int.from_bytes(number, "big"):
+        raise DamagedError("scope has no number, or two")
+    if view.scope_name(int.from_bytes(number, "big")).encode() != name:
+        raise DamagedError("scope number leads to another name")
+    if row[:1] != b"n" and row != scope_hash(name.decode("utf-8")):
+        raise DamagedError("scope lies under another's hash")
+
+
+def _check_member(view: View, name: bytes, prefix: bytes) -> None:
+    rows = view.transaction.cursor(db=view.index)
+    number = int.from_bytes(name[1:], "big")
+    more = rows.set_range(prefix)
+    while more and rows.key()[:MEMBER_BYTES] == prefix:
+        entry = unpack_entry(rows.value())
+        if (entry.traits & 3, entry.scope) == (name[0], number):
+            return
+        more = rows.next()
+    raise DamagedError("scope lists a key that has no row in it")
+
+
+def _tables(view: View) -> Iterator[Finding | None]:
+    for name, envelope in _rows(view, view.tables):
+        where = name.replace(b"\x00", b" ").decode("utf-8", "replace")
+        yield _try("table-row", where, decode_object, envelope, {})
+
+
+def _meta(view: View) -> Iterator[Finding | None]:
+    for name, envelope in _rows(view, view.meta):
+        yield _try("meta", name.decode("utf-8", "replace"), _check_meta, envelope)
+
+
+def _check_meta(envelope: bytes) -> None:
+    json.loads(decode_object(envelope, {}))

@@ -1,0 +1,157 @@
+"""Stores in layers: frozen ones in order, then an overlay, read as one.
+
+Sequence numbers are absolute: a key with n frozen answers continues at n in the overlay. Where two layers hold the
+same (key, sequence) the earlier layer answers, so no overlay can change what is frozen.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeVar
+
+from replay.core.errors import StoreError
+from replay.core.types import Key, Snapshot, SnapshotKind
+from replay.store.entries import KINDS, text_key
+from replay.store.writing import PutOutcome, prepare
+
+if TYPE_CHECKING:
+    from replay.store.snapshots import SnapshotStore
+
+__all__ = ["LayeredStore"]
+
+T = TypeVar("T")
+
+
+class LayeredStore:
+    """Reads through all layers; writes go to the overlay."""
+
+    def __init__(self, frozen: Sequence[SnapshotStore], overlay: SnapshotStore | None = None) -> None:
+        """Stack open stores; the caller keeps owning them."""
+        self.frozen = tuple(frozen)
+        self.overlay = overlay
+        self.layers = self.frozen if overlay is None else (*self.frozen, overlay)
+
+    def get(self, key: Key, sequence: int = 0) -> Snapshot | None:
+        """Answer number `sequence` of a key over all layers, or None."""
+        for layer in self.layers:
+            found = layer.own(key, sequence)
+            if found is not None:
+                return found
+        target = self._alias_target(key, sequence)
+        return None if target is None else self._first(target)
+
+    def get_body(self, key: Key, sequence: int = 0) -> bytes | None:
+        """Body bytes of what `get` would give."""
+        for layer in self.layers:
+            found = layer.own_body(key, sequence)
+            if found is not None:
+                return found
+        target = self._alias_target(key, sequence)
+        if target is None:
+            return None
+        bodies = (layer.own_body(*target) for layer in self.layers)
+        return next((body for body in bodies if body is not None), None)
+
+    def count(self, key: Key) -> int:
+        """How many answers `get` can give for a key."""
+        return len(self.targets(key))
+
+    def targets(self, key: Key) -> list[tuple[bytes, int]]:
+        """What a key leads to over all layers: its own answers or, without any, those of its alias."""
+        found = [layer.targets(key) for layer in self.layers]
+        raw = bytes.fromhex(key[7:])
+        own = sorted({target for targets in found for target in targets if target[0] == raw})
+        return own or sorted({target for targets in found for target in targets})
+
+    def scope(self, kind: SnapshotKind, scope: str) -> Iterator[Key]:
+        """Keys of one kind in a scope, sorted, each once."""
+        for key, _ in groupby(heapq.merge(*(layer.scope(kind, scope) for layer in self.layers))):
+            yield key
+
+    def scopes(self, kind: SnapshotKind) -> tuple[str, ...]:
+        """Names of the scopes that hold a kind, sorted."""
+        return tuple(sorted({name for layer in self.layers for name in layer.scopes(kind)}))
+
+    def scan(self, kind: SnapshotKind | None = None) -> Iterator[Snapshot]:
+        """All snapshots sorted by (kind, key, sequence); the earlier layer's where two have one place."""
+        for one in KINDS if kind is None else (kind,):
+            merged = heapq.merge(*(layer.scan(one) for layer in self.layers), key=_place)
+            for _, same in groupby(merged, key=_place):
+                yield next(same)
+
+    def table(self, name: str) -> Iterator[tuple[str, bytes]]:
+        """Rows of a table sorted by id; the earlier layer's where two have one id."""
+        merged = heapq.merge(*(layer.table(name) for layer in self.layers), key=_identity)
+        for _, same in groupby(merged, key=_identity):
+            yield next(same)
+
+    def row(self, name: str, identity: str) -> bytes | None:
+        """One row of a table, or None."""
+        for layer in self.layers:
+            found = layer.row(name, identity)
+            if found is not None:
+                return found
+        return None
+
+    def tables(self) -> tuple[str, ...]:
+        """Names of all tables that have rows, sorted."""
+        return tuple(sorted({name for layer in self.layers for name in layer.tables()}))
+
+    def put(self, snapshot: Snapshot) -> PutOutcome:
+        """Put one snapshot into the overlay unless its place is taken in any layer. Errors: as the overlay's."""
+        overlay = self._writable()
+        for layer in self.frozen:
+            held = layer.own(snapshot.key, snapshot.sequence)
+            if held is not None:
+                same = prepare(held) == prepare(snapshot)
+                return PutOutcome.SAME if same else PutOutcome.CONFLICT
+        return overlay.put(snapshot)
+
+    def put_many(self, snapshots: Iterable[Snapshot]) -> Counter[PutOutcome]:
+        """Put snapshots one after another and count the outcomes."""
+        return Counter(self.put(snapshot) for snapshot in snapshots)
+
+    def append(self, snapshot: Snapshot) -> int:
+        """Record one more answer in the overlay, after all frozen ones; an answer equal to the last is kept once."""
+        overlay = self._writable()
+        own = [target for layer in self.frozen for target in layer.targets(snapshot.key)]
+        raw = bytes.fromhex(snapshot.key[7:])
+        last = max((sequence for found, sequence in own if found == raw), default=-1)
+        if last >= 0 and not any(found == raw for found, _ in overlay.targets(snapshot.key)):
+            held = self.get(snapshot.key, last)
+            if held is not None and prepare(held)._replace(sequence=0) == prepare(snapshot)._replace(
+                sequence=0
+            ):
+                return last
+        return overlay.append(snapshot, start=last + 1)
+
+    def _alias_target(self, key: Key, sequence: int) -> tuple[Key, int] | None:
+        targets = self.targets(key)
+        if sequence >= len(targets) or text_key(targets[0][0]) == key:
+            return None
+        raw, number = targets[sequence]
+        return text_key(raw), number
+
+    def _first(self, target: tuple[Key, int]) -> Snapshot | None:
+        found = (layer.own(*target) for layer in self.layers)
+        return next((snapshot for snapshot in found if snapshot is not None), None)
+
+    def _writable(self) -> SnapshotStore:
+        if self.overlay is None:
+            raise StoreError(
+                "there is no overlay to write to",
+                expected="a run that records",
+                next_step="run with --mode replay or --mode record",
+            )
+        return self.overlay
+
+
+def _place(snapshot: Snapshot) -> tuple[str, int]:
+    return snapshot.key, snapshot.sequence
+
+
+def _identity(row: tuple[str, bytes]) -> str:
+    return row[0]

@@ -1,0 +1,339 @@
+"""The snapshot store: recorded answers by key and number, on LMDB (DESIGN section 6).
+
+A store is a folder: `store.json`, `data.mdb`, and locks while it is writable. Stores are rebuildable; archives are
+what travels. Rows are only ever added, never changed, so a reader is never wrong. How rows look is in `entries`,
+how they are read in `view`, written in `writing`, sealed in `sealing`, checked in `fsck`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from replay.core.canonical import canonical_bytes
+from replay.core.errors import InputError, StoreError
+from replay.core.types import Json, Key, Snapshot, SnapshotKind
+from replay.store.dictionaries import Dictionary
+from replay.store.entries import KINDS, raw_key, split_index_key, text_key, unpack_entry
+from replay.store.environment import Access, Environment
+from replay.store.fsck import Finding, check_store
+from replay.store.layers import LayeredStore
+from replay.store.marker import Marker, write_marker
+from replay.store.records import check_size, decode_object, encode_object
+from replay.store.sealing import seal_environment
+from replay.store.view import META_PREFIX, View, table_prefix
+from replay.store.writing import PutOutcome, Writer, batches, prepare
+
+__all__ = ["Finding", "LayeredStore", "PutOutcome", "SnapshotStore"]
+
+_BATCH_COUNT: Final = 2000
+_BATCH_BYTES: Final = 16 * 1024 * 1024
+"""One durable commit of put_many and put_table."""
+_SCAN_ROWS: Final = 256
+_TABLE_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
+_ID_BYTES: Final = 440
+"""LMDB keys hold 511 bytes; the table's name is one part of them."""
+
+
+class SnapshotStore:
+    """An open store. Safe to share between threads; to be opened anew in another process."""
+
+    def __init__(self, path: Path, access: Access) -> None:
+        """Open a store folder; the class methods say how."""
+        self.path = path
+        self._environment = Environment(path, access)
+        self._writer = Writer(self._environment)
+
+    @classmethod
+    def create(cls, path: Path, *, meta: Mapping[str, Json] | None = None) -> Self:
+        """Create an empty writable store. Errors: StoreError when the place is taken or cannot be written."""
+        _make_folder(path)
+        store = cls(path, Access.WRITER)
+        try:
+            store.set_meta(meta or {})
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    def open_writable(cls, path: Path) -> Self:
+        """Open for writing. Errors: StoreError when it is sealed, locked by another writer or read-only."""
+        return cls(path, Access.WRITER)
+
+    @classmethod
+    def open_sealed(cls, path: Path) -> Self:
+        """Open a sealed store: no lock file, no writing, in a time that does not depend on its size."""
+        return cls(path, Access.SEALED)
+
+    @classmethod
+    def open_reader(cls, path: Path) -> Self:
+        """Open a writable store for reading beside its writer, which may be another process."""
+        return cls(path, Access.READER)
+
+    @property
+    def is_sealed(self) -> bool:
+        """True when the store can never change."""
+        return self._environment.is_sealed
+
+    # ---- reads -----------------------------------------------------------------------------------------
+
+    def get(self, key: Key, sequence: int = 0) -> Snapshot | None:
+        """Answer number `sequence` of a key, or None; a key nothing is recorded under may be a declared alias.
+
+        Errors: DamagedError when what is stored is not what was recorded; never a miss for that.
+        """
+        return self._environment.read(_find, raw_key(key), sequence)
+
+    def get_body(self, key: Key, sequence: int = 0) -> bytes | None:
+        """Body bytes of what `get` would give, without touching the request: the hot path."""
+        return self._environment.read(_find_body, raw_key(key), sequence)
+
+    def count(self, key: Key) -> int:
+        """How many answers `get` can give for a key."""
+        return len(self.targets(key))
+
+    def own(self, key: Key, sequence: int = 0) -> Snapshot | None:
+        """Like `get`, but never by an alias: what layers are put together from."""
+        return self._environment.read(View.snapshot, raw_key(key), sequence)
+
+    def own_body(self, key: Key, sequence: int = 0) -> bytes | None:
+        """Like `get_body`, but never by an alias."""
+        return self._environment.read(View.body, raw_key(key), sequence)
+
+    def targets(self, key: Key) -> list[tuple[bytes, int]]:
+        """What a key leads to: (raw key, sequence) of its own answers or, without any, of its alias."""
+        return self._environment.read(_targets, raw_key(key))
+
+    def scope(self, kind: SnapshotKind, scope: str) -> Iterator[Key]:
+        """Keys of one kind in a scope, sorted, each once."""
+        for raw in self._environment.read(View.scope_keys, kind, scope):
+            yield text_key(raw)
+
+    def scopes(self, kind: SnapshotKind) -> tuple[str, ...]:
+        """Names of the scopes that hold a kind, sorted."""
+        return tuple(self._environment.read(View.scope_names, kind))
+
+    def scan(self, kind: SnapshotKind | None = None) -> Iterator[Snapshot]:
+        """All snapshots sorted by (kind, key, sequence); rows put meanwhile may or may not be among them."""
+        for one in KINDS if kind is None else (kind,):
+            start = b""
+            while True:
+                start, found = self._environment.read(_scan_step, KINDS.index(one), start)
+                yield from found
+                if not start:
+                    break
+
+    def table(self, name: str) -> Iterator[tuple[str, bytes]]:
+        """Rows of a table sorted by id; none when there is no such table."""
+        prefix = table_prefix(_check_table(name))
+        start = prefix
+        while True:
+            rows = self._environment.read(View.table_rows, name, start, _SCAN_ROWS)
+            for row_name, envelope in rows:
+                yield row_name[len(prefix) :].decode(), decode_object(envelope, {})
+            if len(rows) < _SCAN_ROWS:
+                return
+            start = rows[-1][0] + b"\x00"
+
+    def row(self, name: str, identity: str) -> bytes | None:
+        """One row of a table, or None."""
+        if not identity or len(identity.encode()) > _ID_BYTES:
+            return None
+        return self._environment.read(View.table_row, _check_table(name), identity)
+
+    def tables(self) -> tuple[str, ...]:
+        """Names of all tables that have rows, sorted."""
+        return self._environment.read(View.table_names)
+
+    @property
+    def meta(self) -> Mapping[str, Json]:
+        """What `create` and `set_meta` stored."""
+        return self._environment.read(View.user_meta)
+
+    @property
+    def dictionaries(self) -> tuple[Dictionary, ...]:
+        """Compression dictionaries of this store, sorted by digest; only sealed stores have any."""
+        found = self._environment.read(View.dictionaries).values()
+        return tuple(sorted(found, key=lambda dictionary: dictionary.digest))
+
+    # ---- writes ----------------------------------------------------------------------------------------
+
+    def put(self, snapshot: Snapshot) -> PutOutcome:
+        """Put one snapshot durably unless its (key, sequence) is taken; aliases and scope are indexed with it.
+
+        Errors: LimitError, CanonicalError, InputError before anything is written; StoreError when the disk
+        refuses, and then nothing was written either.
+        """
+        return self._writer.put((prepare(snapshot),))[0][0]
+
+    def put_many(self, snapshots: Iterable[Snapshot]) -> Counter[PutOutcome]:
+        """Put snapshots in durable batches and count the outcomes.
+
+        A batch is written whole or not at all; after an error the batches before it are kept.
+        """
+        outcomes: Counter[PutOutcome] = Counter()
+        for batch in batches(snapshots, count=_BATCH_COUNT, size_bytes=_BATCH_BYTES):
+            outcomes.update(outcome for outcome, _ in self._writer.put(batch))
+        return outcomes
+
+    def append(self, snapshot: Snapshot, *, start: int = 0) -> int:
+        """Record one more answer to a key; its own sequence is not looked at. Returns the number it got.
+
+        An answer equal to the last one is not recorded again. Numbers begin at `start`, which a layered store
+        sets to the count of frozen answers.
+        """
+        return self._writer.put((prepare(snapshot),), start=start)[0][1]
+
+    def put_table(self, name: str, rows: Iterable[tuple[str, bytes]]) -> None:
+        """Add rows (id, bytes) to a table in durable batches; equal rows may be put again.
+
+        Errors: InputError for a bad name or id, or an id that holds other bytes; LimitError over 16 MiB.
+        """
+        prefix = table_prefix(_check_table(name))
+        batch: list[tuple[bytes, bytes]] = []
+        held = 0
+        for identity, plain in rows:
+            where = f"table {name}, row {identity!r}"[:200]
+            encoded = identity.encode()
+            if not 0 < len(encoded) <= _ID_BYTES:
+                raise InputError("bad row id", where=where, expected=f"1 to {_ID_BYTES} bytes of UTF-8")
+            check_size(plain, where=where)
+            batch.append((prefix + encoded, encode_object(plain, level=3)))
+            held += len(plain)
+            if len(batch) >= _BATCH_COUNT or held >= _BATCH_BYTES:
+                self._environment.write(_put_rows, batch)
+                batch, held = [], 0
+        self._environment.write(_put_rows, batch)
+
+    def set_meta(self, values: Mapping[str, Json]) -> None:
+        """Store facts about the store by name; a name that is there gets the new value."""
+        rows = [
+            (META_PREFIX + name.encode(), encode_object(canonical_bytes(value)))
+            for name, value in sorted(values.items())
+        ]
+        self._environment.write(_put_meta, rows)
+
+    # ---- whole store -----------------------------------------------------------------------------------
+
+    def seal(self, target: Path) -> None:
+        """Write a sealed copy: packed, exact size, mode 0444, there whole or not at all.
+
+        The same content gives the same bytes, whatever the order it was put in.
+        Errors: StoreError when the target exists or cannot be written.
+        """
+        seal_environment(self._environment, target)
+
+    def fsck(self) -> tuple[Finding, ...]:
+        """Re-hash every object and resolve every row; the findings are named, none means sound."""
+        return check_store(self._environment)
+
+    def close(self) -> None:
+        """Close; a second time does nothing."""
+        self._environment.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _find(view: View, raw: bytes, sequence: int) -> Snapshot | None:
+    found = view.snapshot(raw, sequence)
+    if found is not None:
+        return found
+    place = _alias_target(view, raw, sequence)
+    return None if place is None else view.snapshot(*place)
+
+
+def _find_body(view: View, raw: bytes, sequence: int) -> bytes | None:
+    found = view.body(raw, sequence)
+    if found is not None:
+        return found
+    place = _alias_target(view, raw, sequence)
+    return None if place is None else view.body(*place)
+
+
+def _alias_target(view: View, raw: bytes, sequence: int) -> tuple[bytes, int] | None:
+    targets = view.targets(raw)
+    if sequence >= len(targets) or view.sequences(raw):
+        return None
+    return targets[sequence]
+
+
+def _targets(view: View, raw: bytes) -> list[tuple[bytes, int]]:
+    own = [(raw, sequence) for sequence in view.sequences(raw)]
+    return own or view.targets(raw)
+
+
+def _scan_step(view: View, kind: int, start: bytes) -> tuple[bytes, list[Snapshot]]:
+    """Snapshots of one kind among the next rows, and where to go on; empty when there are no more."""
+    rows = view.rows_from(start, _SCAN_ROWS)
+    found: list[Snapshot] = []
+    for name, value in rows:
+        entry = unpack_entry(value)
+        if entry.traits & 3 == kind:
+            found.append(view.assemble(*split_index_key(name), entry))
+    return (rows[-1][0] + b"\x00" if len(rows) == _SCAN_ROWS else b""), found
+
+
+def _put_rows(view: View, rows: list[tuple[bytes, bytes]]) -> None:
+    for name, envelope in rows:
+        held = view.transaction.get(name, db=view.tables)
+        if held is None:
+            view.transaction.put(name, envelope, db=view.tables)
+        elif decode_object(held, {}) != decode_object(envelope, {}):
+            table, _, identity = name.partition(b"\x00")
+            raise InputError(
+                f"row {identity.decode()!r} already holds other bytes",
+                where=f"table {table.decode()}",
+                expected="one content for each id",
+                next_step="find out which of the two is right; nothing of this batch was written",
+            )
+
+
+def _put_meta(view: View, rows: list[tuple[bytes, bytes]]) -> None:
+    for name, envelope in rows:
+        view.transaction.put(name, envelope, db=view.meta)
+
+
+def _check_table(name: str) -> str:
+    if _TABLE_NAME.fullmatch(name) is None:
+        raise InputError(f"bad table name {name!r}", expected="a lower-case name of at most 32 characters")
+    return name
+
+
+def _make_folder(path: Path) -> None:
+    """Put an empty store in place in one step, so that a crash leaves either a store or nothing."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise StoreError(
+                "store cannot be created: something is there already",
+                where=str(path),
+                expected="a new or empty folder",
+                next_step="open the store that is there, or choose another folder",
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir()
+        Environment.make_files(fresh)
+        write_marker(fresh, Marker())
+        fresh.replace(path)
+    except OSError as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise StoreError(
+            f"store cannot be created: {error.strerror}",
+            where=str(path),
+            expected="a folder that this user may write to, on a disk with space",
+            next_step="choose another folder",
+        ) from None
