@@ -105,7 +105,7 @@ class TreeSearch:
             if node.code == Status.GAVE_UP:
                 self.gave_up.append(node)
                 return _ANSWER_CLIMB
-            return 1
+            return self.limits.dead_end_climb
         stack.append(_Frame(node))
         return None
 

@@ -45,6 +45,8 @@ PLAY_DEFAULTS: Final[Mapping[str, Json]] = {
     "max_queries": 200,
     "max_observation": 1024,
     "answers": 1,
+    # 1 as in StableToolBench; ToolBench's first release climbed 2 turns from every leaf.
+    "dead_end_climb": 1,
     "max_tokens": 1024,
     # Greedy. Upstream sends none, so that the provider's default holds (1.0).
     "temperature": 0.0,
@@ -57,6 +59,7 @@ _BOUNDS: Final = {
     "max_queries": (1, 10_000),
     "max_observation": (1, 1_000_000),
     "answers": (1, 100),
+    "dead_end_climb": (1, 2),
     "max_tokens": (1, 100_000),
 }
 _MAX_TEMPERATURE: Final = 2.0
@@ -133,9 +136,7 @@ def play_entries(
     options = check_play_settings(settings)
     protocol = parse_protocol(settings.protocol)
     candidate = _make_candidate(task, entries, options, strict=settings.rules == "strict", wording=wording)
-    limits = StepLimits(
-        max_steps=options["max_steps"], max_queries=options["max_queries"], answers=options["answers"]
-    )
+    limits = StepLimits(**{name: options[name] for name in StepLimits.__struct_fields__})
     try:
         if protocol.tries:
             chain = ChainSearch(candidate, limits, tries=protocol.tries)

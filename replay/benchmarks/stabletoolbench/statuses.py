@@ -59,10 +59,10 @@ _BY_ERROR: Final = {
     "Too many requests error...": Status.TOO_MANY_REQUESTS,
     "Rate limit per minute error...": Status.RATE_LIMIT,
     "Message error...": Status.MESSAGE_ERROR,
-    # The client itself writes these two; they come back as recorded answers when a conversation is replayed.
-    "Timeout error...": Status.TIMEOUT,
-    INVALID_BODY: Status.BAD_REQUEST,
 }
+# The client itself writes these two, with details behind them; they come back as recorded answers when a
+# conversation is replayed.
+_BY_HEAD: Final = (("Timeout error...", Status.TIMEOUT), (INVALID_BODY, Status.BAD_REQUEST))
 
 
 class UpstreamFailureError(Exception):
@@ -99,9 +99,8 @@ def status_of_error(error: Json) -> Status:
     """Status code by the error text of an answer; anything unknown is a normal answer."""
     if not isinstance(error, str):
         return Status.OK
-    if error.startswith(f"{INVALID_BODY}. status_code="):
-        return Status.BAD_REQUEST
-    return _BY_ERROR.get(error, Status.OK)
+    by_head = (status for head, status in _BY_HEAD if error.startswith(head))
+    return _BY_ERROR.get(error) or next(by_head, Status.OK)
 
 
 def observe_answer(body: Json, *, strict: bool) -> Observation:

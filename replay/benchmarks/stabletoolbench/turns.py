@@ -41,6 +41,8 @@ class StepLimits(Record, frozen=True, kw_only=True):
     max_queries: int = 200
     answers: int = 1
     """How many answers end the episode."""
+    dead_end_climb: int = 1
+    """Turns that a tree search climbs from a leaf that is no answer and no give-up."""
 
 
 class IncompleteCompletionError(Exception):
