@@ -43,7 +43,7 @@ def generate_published_bits() -> Iterator[int]:
                 yield int.from_bytes(struct.pack(">d", value), "big")
 
 
-def read_number_vectors() -> list[tuple[int, str]]:
-    """Read pairs of bits and expected text that another ECMAScript engine printed."""
-    lines = (GOLDEN / "numbers" / "doubles.csv").read_text("ascii").splitlines()
+def read_number_vectors(name: str) -> list[tuple[int, str]]:
+    """Read pairs of bits and expected text from a golden file."""
+    lines = (GOLDEN / name).read_text("ascii").splitlines()
     return [(int(bits, 16), text) for bits, text in (line.split(",") for line in lines)]
