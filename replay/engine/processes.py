@@ -1,0 +1,227 @@
+"""Worker processes: items go out in plan order, results come back in plan order.
+
+Processes are spawned, never forked: stores and models must be opened where they are used. What crosses the
+border are encoded records of our own. A worker that dies takes its item with it and ends the run with one
+clear error once everything before that item is merged, so the run can be resumed from there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from types import TracebackType
+from typing import Final, Self
+
+import msgspec
+
+from replay.core.errors import InternalError, ReplayError
+from replay.core.types import Record
+from replay.engine.plan import PlanItem
+from replay.engine.rundir.lines import EpisodeLines, encode_episode
+from replay.engine.worker import WorkerSpec, make_worker
+
+__all__ = ["WorkerCrew"]
+
+_AHEAD: Final = 8
+"""Items a worker may be ahead of the slowest one: bounds the results held in memory."""
+
+_GRACE_S: Final = 5.0
+"""How long a worker may take to close its stores before it is ended."""
+
+
+class _Failure(Record, frozen=True, kw_only=True, tag="failure"):
+    """What went wrong in a worker, ready to be raised again."""
+
+    kind: str
+    what: str
+    where: str = ""
+    expected: str = ""
+    next_step: str = ""
+
+
+class _Done(Record, frozen=True, kw_only=True, tag="done"):
+    lines: EpisodeLines
+
+
+class WorkerCrew:
+    """A fixed number of worker processes. A context manager; leaving it ends them all."""
+
+    def __init__(self, spec: WorkerSpec, *, jobs: int) -> None:
+        """Start `jobs` processes; each builds its own worker from `spec`."""
+        context = multiprocessing.get_context("spawn")
+        document = msgspec.msgpack.encode(spec)
+        self._members: list[_Member] = []
+        try:
+            for _ in range(jobs):
+                ours, theirs = context.Pipe()
+                process = context.Process(target=_serve, args=(theirs, document), daemon=True)
+                process.start()
+                theirs.close()
+                self._members.append(_Member(process, ours))
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        """Use the crew."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the crew: in order after a full run, at once after an error."""
+        self.close(patient=kind is None)
+
+    def run(self, items: Sequence[PlanItem]) -> Iterator[EpisodeLines]:
+        """Run all items; results come in the order of `items`, whoever finishes first.
+
+        Errors:  the error a worker raised, or InternalError naming the item when a worker process died; both
+                 only when every item before has been given out.
+        """
+        finished: dict[int, EpisodeLines | ReplayError] = {}
+        given = 0
+        for index in range(len(items)):
+            while index not in finished:
+                limit = min(len(items), index + _AHEAD * len(self._members))
+                given = self._hand_out(items, given, limit)
+                finished.update(self._collect(items))
+            result = finished.pop(index)
+            if isinstance(result, ReplayError):
+                raise result
+            yield result
+
+    def close(self, *, patient: bool = False) -> None:
+        """End all processes; a patient close lets them close their stores first."""
+        for member in self._members:
+            member.connection.close()
+        for member in self._members:
+            if patient:
+                member.process.join(_GRACE_S)
+            if member.process.is_alive():
+                member.process.terminate()
+                member.process.join(_GRACE_S)
+            if member.process.is_alive():
+                member.process.kill()
+                member.process.join()
+        self._members = []
+
+    def _hand_out(self, items: Sequence[PlanItem], given: int, limit: int) -> int:
+        for member in self._members:
+            if given < limit and member.item is None:
+                member.item = given
+                # A worker that is gone is noticed when its answer is collected.
+                with contextlib.suppress(OSError):
+                    member.connection.send_bytes(msgspec.msgpack.encode(items[given]))
+                given += 1
+        return given
+
+    def _collect(self, items: Sequence[PlanItem]) -> dict[int, EpisodeLines | ReplayError]:
+        """Wait for at least one busy worker and take what is ready; a dead worker's item is its error."""
+        ready = set(wait([member.connection for member in self._members if member.item is not None]))
+        collected: dict[int, EpisodeLines | ReplayError] = {}
+        for member in [member for member in self._members if member.connection in ready]:
+            number = member.item
+            if number is None:
+                continue
+            try:
+                reply = msgspec.msgpack.decode(member.connection.recv_bytes(), type=_Done | _Failure)
+            except (EOFError, OSError):
+                collected[number] = _died(member, items[number])
+                self._members.remove(member)
+                continue
+            member.item = None
+            collected[number] = _to_error(reply) if isinstance(reply, _Failure) else reply.lines
+        if not collected:
+            raise InternalError("no worker is left to answer", expected="at least one busy worker")
+        return collected
+
+
+class _Member:
+    """One process, its connection, and the number of the item it works on."""
+
+    def __init__(self, process: SpawnProcess, connection: Connection) -> None:
+        self.process = process
+        self.connection = connection
+        self.item: int | None = None
+
+
+def _serve(connection: Connection, document: bytes) -> None:
+    """Answer items until the other side hangs up. Runs in the worker process."""
+    # Ctrl-C goes to the whole terminal group; the parent decides how the run ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        worker = make_worker(msgspec.msgpack.decode(document, type=WorkerSpec))
+    except ReplayError as error:
+        _refuse(connection, _to_failure(error))
+        return
+    try:
+        while (message := _receive(connection)) is not None:
+            try:
+                result = worker.run(msgspec.msgpack.decode(message, type=PlanItem))
+                reply: _Done | _Failure = _Done(lines=encode_episode(result))
+            except ReplayError as error:
+                reply = _to_failure(error)
+            if not _send(connection, reply):
+                return
+    finally:
+        worker.close()
+
+
+def _refuse(connection: Connection, failure: _Failure) -> None:
+    while _receive(connection) is not None:
+        if not _send(connection, failure):
+            return
+
+
+def _receive(connection: Connection) -> bytes | None:
+    try:
+        return connection.recv_bytes()
+    except (EOFError, OSError):
+        return None
+
+
+def _send(connection: Connection, reply: _Done | _Failure) -> bool:
+    try:
+        connection.send_bytes(msgspec.msgpack.encode(reply))
+    except OSError:
+        return False
+    return True
+
+
+def _to_failure(error: ReplayError) -> _Failure:
+    return _Failure(
+        kind=type(error).__name__,
+        what=error.what,
+        where=error.where,
+        expected=error.expected,
+        next_step=error.next_step,
+    )
+
+
+def _to_error(failure: _Failure) -> ReplayError:
+    kinds = {kind.__name__: kind for kind in _all_kinds(ReplayError)}
+    return kinds.get(failure.kind, InternalError)(
+        failure.what, where=failure.where, expected=failure.expected, next_step=failure.next_step
+    )
+
+
+def _all_kinds(kind: type[ReplayError]) -> Iterator[type[ReplayError]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from _all_kinds(child)
+
+
+def _died(member: _Member, item: PlanItem) -> InternalError:
+    member.process.join(_GRACE_S)
+    code = member.process.exitcode
+    how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+    return InternalError(
+        f"a worker process died ({how})",
+        where=f"task {item.task}, trial {item.trial}",
+        expected="a result; too little memory is the usual reason",
+        next_step="run the same command again: it resumes after the last finished episode",
+    )
