@@ -1,8 +1,8 @@
 """Lines of an archive's tables: one canonical JSON object a row, in strictly rising order of id.
 
-A row of a plain table is `{"id":ID,"record":RECORD}`; a row of a snapshot table is the snapshot itself, all of
-its fields written, and its id is `KEY#SEQUENCE`. A line is accepted only when it is byte for byte what this
-module would write, and a snapshot only when its key is the digest of the request it carries.
+A row of a plain table is `{"id":ID,"record":RECORD}`; a row of a snapshot table is the snapshot itself with all
+its fields, and its id is `KEY#SEQUENCE`. A line is accepted only when it is byte for byte what this module
+would write, and a snapshot only when its key is the digest of the request it carries.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from replay.core.canonical import canonical_bytes, parse_json
+from replay.core.canonical import canonical_bytes
 from replay.core.errors import CanonicalError, DamagedError, InputError, LimitError
-from replay.core.types import Json, Key, Record, Snapshot, SnapshotKind
+from replay.core.types import Digest, Json, Key, Origin, Provenance, Snapshot, SnapshotKind, SnapshotStatus
+from replay.store.archive.canonicity import check_canonical
 
 __all__ = [
     "MAX_ID_BYTES",
@@ -28,12 +29,14 @@ __all__ = [
     "decode_line",
     "encode_row",
     "encode_snapshot",
+    "record_digest",
     "snapshot_id",
 ]
 
 MAX_RECORD_BYTES: Final = 16 << 20
 """The store's bound of one value; a line adds its id to it."""
-MAX_ID_BYTES: Final = 1024
+MAX_ID_BYTES: Final = 440
+"""The store's bound of a row id."""
 MAX_LINE_BYTES: Final = MAX_RECORD_BYTES + 6 * MAX_ID_BYTES + 64
 """An id may be escaped sixfold; the rest is the envelope."""
 
@@ -43,8 +46,9 @@ SNAPSHOT_TABLES: Final = {f"snapshots-{kind.value}": kind for kind in SnapshotKi
 _KEY: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _MEDIA: Final = frozenset({"json", "text", "bytes"})
 _MAX_SEQUENCE: Final = 2**31
-_ALIAS_TAG: Final = "api-alias"
-"""Tag of core.keys.alias_key: an answer reachable by an alias only is stored under that key."""
+_ALIAS_TAG: Final = b"api-alias\x00"
+"""Tag of core.keys.alias_key: an answer that only an alias reaches is stored under that key."""
+_KEY_TAGS: Final = {kind: f"{kind.value}\x00".encode() for kind in SnapshotKind}
 
 
 class Row(NamedTuple):
@@ -58,20 +62,33 @@ class Row(NamedTuple):
     snapshot: Snapshot | None
 
 
-class _TableLine(Record, frozen=True, kw_only=True):
+class _TableLine(msgspec.Struct, forbid_unknown_fields=True):
+    """A line of a plain table, fields in canonical order."""
+
     id: str
     record: msgspec.Raw
 
 
-class _RequestOf(msgspec.Struct):
+class _SnapshotLine(msgspec.Struct, forbid_unknown_fields=True):
+    """A line of a snapshot table, fields in canonical order and all of them there."""
+
+    aliases: tuple[Key, ...]
+    body: str
+    key: Key
+    kind: SnapshotKind
+    media: str
+    meta: msgspec.Raw
+    origin: Origin | None
+    provenance: Provenance
     request: msgspec.Raw
+    scope: str
+    sequence: int
+    status: SnapshotStatus
 
 
+_encode: Final = msgspec.json.Encoder().encode
 _decode_table_line: Final = msgspec.json.Decoder(_TableLine).decode
-_decode_snapshot: Final = msgspec.json.Decoder(Snapshot).decode
-_decode_request: Final = msgspec.json.Decoder(_RequestOf).decode
-_decode_any: Final = msgspec.json.Decoder().decode
-_SNAPSHOT_FIELDS: Final = tuple(sorted(Snapshot.__struct_fields__))
+_decode_snapshot_line: Final = msgspec.json.Decoder(_SnapshotLine).decode
 
 
 def snapshot_id(key: str, sequence: int) -> str:
@@ -79,30 +96,46 @@ def snapshot_id(key: str, sequence: int) -> str:
     return f"{key}#{sequence}"
 
 
+def record_digest(record: bytes) -> Digest:
+    """Digest of a row's canonical record: plain SHA-256 of the bytes."""
+    return Digest("sha256:" + hashlib.sha256(record).hexdigest())
+
+
 def encode_row(row_id: str, record: bytes, *, table: str) -> tuple[Row, bytes]:
     """Check one row of a plain table and build its line. Errors: InputError or LimitError naming the row."""
     where = f"table {table}, row {row_id!r}"
-    if not row_id or len(row_id.encode("utf-8", "surrogatepass")) > MAX_ID_BYTES:
+    try:
+        size = len(row_id.encode())
+    except UnicodeEncodeError:
+        size = 0
+    if not 1 <= size <= MAX_ID_BYTES:
         raise InputError(
-            "a row id that cannot be stored", where=where, expected=f"1 to {MAX_ID_BYTES} bytes of text"
+            "a row id that cannot be stored", where=where, expected=f"1 to {MAX_ID_BYTES} bytes of UTF-8"
         )
     if len(record) > MAX_RECORD_BYTES:
         raise _too_long(len(record), where)
-    _check_canonical(record, where, InputError)
-    line = b'{"id":%b,"record":%b}' % (canonical_bytes(row_id), record)
-    return Row((row_id, 0), row_id, record, None), line
+    try:
+        check_canonical(record)
+    except CanonicalError as error:
+        raise InputError(f"the record is {error.what}", where=where, expected=error.expected) from None
+    return Row((row_id, 0), row_id, record, None), b'{"id":%b,"record":%b}' % (_encode(row_id), record)
 
 
 def encode_snapshot(snapshot: Snapshot) -> tuple[Row, bytes]:
     """Check one snapshot and build its line. Errors: InputError or LimitError naming key and scope."""
-    where = f"snapshot {snapshot.key}#{snapshot.sequence}, scope {snapshot.scope!r}"
+    where = f"snapshot {snapshot_id(snapshot.key, snapshot.sequence)}, scope {snapshot.scope!r}"
     try:
-        line = canonical_bytes(msgspec.to_builtins(snapshot))
+        request = canonical_bytes(snapshot.request)
+        fields = {name: getattr(snapshot, name) for name in _SnapshotLine.__struct_fields__}
+        fields |= {"request": msgspec.Raw(request), "meta": msgspec.Raw(canonical_bytes(snapshot.meta))}
+        line = _encode(_SnapshotLine(**fields))
     except CanonicalError as error:
         raise InputError(f"a snapshot that cannot be hashed: {error}", where=where) from None
+    except UnicodeEncodeError:
+        raise InputError("a snapshot with a lone surrogate in its text", where=where) from None
     if len(line) > MAX_RECORD_BYTES:
         raise _too_long(len(line), where)
-    fault = _snapshot_fault(snapshot, line)
+    fault = _snapshot_fault(snapshot, request)
     if fault:
         raise InputError(fault, where=where, expected="a snapshot whose key is the digest of its request")
     return _snapshot_row(snapshot, line), line
@@ -124,79 +157,91 @@ def decode_line(table: str) -> Callable[[bytes, str], Row]:
 
 
 def _decode_table_row(line: bytes, where: str) -> Row:
-    value = _check_canonical(line, where, DamagedError)
-    if type(value) is not dict or value.keys() != {"id", "record"} or type(value["id"]) is not str:
-        raise DamagedError(
-            "a row that is not {id, record}", where=where, expected='{"id":ID,"record":RECORD}'
-        )
-    row_id = value["id"]
-    if not row_id or len(row_id.encode()) > MAX_ID_BYTES:
+    try:
+        row = _decode_table_line(line)
+        record = bytes(row.record)
+        if _encode(row) != line:
+            raise _not_canonical(where)
+        check_canonical(record)
+    except (msgspec.DecodeError, RecursionError, CanonicalError) as error:
+        raise _not_a_row(error, where, '{"id":ID,"record":RECORD}') from None
+    if not row.id or len(row.id.encode()) > MAX_ID_BYTES:
         raise LimitError("a row id out of bounds", where=where, expected=f"1 to {MAX_ID_BYTES} bytes")
-    return Row((row_id, 0), row_id, bytes(_decode_table_line(line).record), None)
+    return Row((row.id, 0), row.id, record, None)
 
 
 def _decode_snapshot_row(line: bytes, where: str, kind: SnapshotKind) -> Row:
-    value = _check_canonical(line, where, DamagedError)
     try:
-        snapshot = _decode_snapshot(line)
-    except msgspec.ValidationError as error:
-        raise DamagedError(f"not a snapshot: {error}", where=where) from None
-    if tuple(value) != _SNAPSHOT_FIELDS:
-        raise DamagedError(
-            "a snapshot without all of its fields", where=where, expected=str(_SNAPSHOT_FIELDS)
-        )
-    if snapshot.kind is not kind:
-        raise DamagedError(f"a snapshot of kind {snapshot.kind.value}", where=where, expected=kind.value)
-    fault = _snapshot_fault(snapshot, line)
+        parts = _decode_snapshot_line(line)
+        request_bytes = bytes(parts.request)
+        # Encoding again settles names, order, spaces and escapes of everything but the two raw values.
+        if _encode(parts) != line:
+            raise _not_canonical(where)
+        request = check_canonical(request_bytes)
+        meta = None if parts.meta == _NULL else check_canonical(bytes(parts.meta))
+    except (msgspec.DecodeError, RecursionError, CanonicalError) as error:
+        raise _not_a_row(error, where, "a snapshot with all of its fields") from None
+    if parts.kind is not kind:
+        raise DamagedError(f"a snapshot of kind {parts.kind.value}", where=where, expected=kind.value)
+    snapshot = _make_snapshot(parts, request, meta)
+    fault = _snapshot_fault(snapshot, request_bytes)
     if fault:
         raise DamagedError(fault, where=where)
     return _snapshot_row(snapshot, line)
 
 
+_NULL: Final = msgspec.Raw(b"null")
+
+
+def _make_snapshot(parts: _SnapshotLine, request: Json, meta: Json) -> Snapshot:
+    return Snapshot(
+        kind=parts.kind,
+        key=parts.key,
+        sequence=parts.sequence,
+        scope=parts.scope,
+        request=request,
+        body=parts.body,
+        media=parts.media,
+        status=parts.status,
+        provenance=parts.provenance,
+        origin=parts.origin,
+        aliases=parts.aliases,
+        meta=meta,
+    )
+
+
 def _snapshot_row(snapshot: Snapshot, line: bytes) -> Row:
-    order = (str(snapshot.key), snapshot.sequence)
-    return Row(order, snapshot_id(snapshot.key, snapshot.sequence), line, snapshot)
+    key, sequence = snapshot.key, snapshot.sequence
+    return Row((key, sequence), f"{key}#{sequence}", line, snapshot)
 
 
-def _snapshot_fault(snapshot: Snapshot, line: bytes) -> str:
-    """Say what is wrong with a snapshot whose canonical line this is, or nothing."""
+def _snapshot_fault(snapshot: Snapshot, request: bytes) -> str:
+    """Say what is wrong with a snapshot whose canonical request this is, or nothing."""
     if not 0 <= snapshot.sequence < _MAX_SEQUENCE:
         return f"sequence {snapshot.sequence} is out of bounds"
     if snapshot.media not in _MEDIA:
         return f"media {snapshot.media!r} is unknown (known: {', '.join(sorted(_MEDIA))})"
-    request = bytes(_decode_request(line).request)
-    kind = snapshot.kind.value
-    if snapshot.key != _digest(kind, request):
-        aliased = snapshot.kind is SnapshotKind.API and snapshot.key == _digest(_ALIAS_TAG, request)
+    if snapshot.aliases and not all(map(_KEY.fullmatch, snapshot.aliases)):
+        return f"an alias of {snapshot.aliases} is not a key"
+    if snapshot.key != _key(_KEY_TAGS[snapshot.kind], request):
+        aliased = snapshot.kind is SnapshotKind.API and snapshot.key == _key(_ALIAS_TAG, request)
         if not aliased:
             return f"the key {snapshot.key} is not the digest of the request"
-    if not all(map(_KEY.fullmatch, snapshot.aliases)):
-        return f"an alias of {snapshot.aliases} is not a key"
     return ""
 
 
-def _digest(tag: str, canonical: bytes) -> Key:
-    """Digest of canonical bytes under a tag, as core.canonical has it, without encoding them again."""
-    return Key("sha256:" + hashlib.sha256(b"%b\x00%b" % (tag.encode(), canonical)).hexdigest())
+def _key(tag: bytes, request: bytes) -> str:
+    """Key of a canonical request, as core.keys has it, without encoding the request again."""
+    return "sha256:" + hashlib.sha256(tag + request).hexdigest()
 
 
-def _check_canonical(text: bytes, where: str, error_class: type[InputError | DamagedError]) -> Json:
-    """Decode text and prove it canonical: what the value encodes to is the text itself."""
-    try:
-        value = _decode_any(text)
-        if canonical_bytes(value) == text:
-            return value
-    except (msgspec.DecodeError, RecursionError, CanonicalError):
-        pass
-    # The fast decoder refuses or bends some valid JSON (very long integers, duplicate names); the strict one
-    # decides and gives the reason.
-    try:
-        value = parse_json(text, where=where)
-        if canonical_bytes(value) == text:
-            return value
-    except CanonicalError as error:
-        raise error_class(f"not one JSON value: {error.what}", where=where) from None
-    raise error_class("not canonical JSON", where=where, expected="RFC 8785: sorted names, no spaces")
+def _not_canonical(where: str) -> DamagedError:
+    return DamagedError("not canonical JSON", where=where, expected="RFC 8785: sorted names, no spaces")
+
+
+def _not_a_row(error: Exception, where: str, expected: str) -> DamagedError:
+    what = error.what if isinstance(error, CanonicalError) else str(error)
+    return DamagedError(f"not a row: {what}", where=where, expected=expected)
 
 
 def _too_long(size: int, where: str) -> LimitError:
