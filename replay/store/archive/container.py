@@ -1,8 +1,8 @@
 """The tar around an archive: strict ustar, fixed fields, fixed order; nothing in it is ever a path.
 
 Follows POSIX.1-1988 (ustar). A header is written from two facts only, name and size, so reading derives the
-512 bytes again and compares: links, devices, pax and GNU extensions, sparse files, times, owners and modes are
-all refused by that one comparison, and every flipped bit of a header, a padding or the end is found.
+512 bytes again and compares: links, devices, pax and GNU extensions, sparse files, times, owners and modes
+are all refused by that one comparison, and every flipped bit of a header, a padding or the end is found.
 """
 
 from __future__ import annotations

@@ -38,10 +38,11 @@ This file is a plain tar (POSIX ustar). It needs no program of its own to be rea
   4  wc -l *.jsonl                     row counts, as in manifest.json under tables[].rows
   5  python3 README.txt                compute the archive root from the rows; it prints the root above
 
-What a table holds: `tasks` the questions, `tools` the tool descriptions, `snapshots-*` recorded answers with the
-requests they answer, `outputs` what other harnesses produced. All text is UTF-8; rows are canonical JSON (RFC
-8785) sorted by id. A row is {{"id": ID, "record": RECORD}}; a snapshot is a row of its own, with the id KEY#SEQUENCE.
-The key of a snapshot is "sha256:" and the hex of SHA-256 over kind, a zero byte and its canonical `request`.
+What a table holds: `tasks` the questions, `tools` the tool descriptions, `snapshots-*` recorded answers with
+the requests they answer, `outputs` what other harnesses produced. All text is UTF-8; rows are canonical JSON
+(RFC 8785) sorted by id. A row is {{"id": ID, "record": RECORD}}; a snapshot is a row of its own, with the id
+KEY#SEQUENCE. The key of a snapshot is "sha256:" and the hex of SHA-256 over its kind, a zero byte and its
+canonical `request`.
 """
 
 _SCRIPT: Final = """

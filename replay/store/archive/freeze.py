@@ -1,7 +1,7 @@
 """Freezing: rows and snapshots -> one archive file whose bytes depend on nothing but the content.
 
-Rows are sorted here, so the order of insertion cannot matter; no clock, path, user or locale is read. Archives
-are written beside their place and renamed, so a full disk or Ctrl-C leaves nothing half written.
+Rows are sorted here, so the order of insertion cannot matter; no clock, path, user or locale is read.
+Archives are written beside their place and renamed, so a full disk or Ctrl-C leaves nothing half written.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def freeze_store(
 ) -> ArchiveManifest:
     """Write a store's rows and snapshots as an archive, holding one frame at a time.
 
-    A store that was thawed carries the facts of its archive, and freezing it again gives that archive back byte
-    for byte; other facts can be given.
+    A store that was thawed carries the facts of its archive, and freezing it again gives that archive back
+    byte for byte; other facts can be given.
     Errors: those of `freeze`; InputError when the store carries no facts and none are given.
     """
     tables: dict[str, Iterable[Line]] = {

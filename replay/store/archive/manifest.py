@@ -1,7 +1,8 @@
 """The manifest of an archive: what it holds, where that came from, and digests that say what they cover.
 
-`ArchiveFacts` is what a maker states; `ArchiveManifest` adds what freezing measures. The manifest is canonical
-JSON, read with every bound checked before anything is believed. Names of hosts, users and folders never enter.
+`ArchiveFacts` is what a maker states; `ArchiveManifest` adds what freezing measures. The manifest is
+canonical JSON, read with every bound checked before anything is believed. Names of hosts, users and folders
+never enter.
 """
 
 from __future__ import annotations
@@ -113,8 +114,8 @@ class ArchiveManifest(ArchiveFacts, frozen=True, kw_only=True):
 
     format_version: int = FORMAT_VERSION
     root: Digest
-    """Archive root: Merkle root over the roots of the bases and the uncompressed rows of every table. It does not
-    cover the other statements of the manifest or any compressed byte; SHA256SUMS covers those."""
+    """Archive root: Merkle root over the roots of the bases and the uncompressed rows of every table. It does
+    not cover the other statements of the manifest or any compressed byte; SHA256SUMS covers those."""
     tables: tuple[TableFacts, ...]
     """Sorted by name; tables without rows are left out."""
 

@@ -50,7 +50,7 @@ def table_leaf(table: str, rows: int, root: bytes) -> bytes:
 
 
 def archive_root(bases: Iterable[Digest], tables: Iterable[tuple[str, int, bytes]]) -> Digest:
-    """Hash base roots (in their declared order) and tables (name, rows, root; by name) to the archive root."""
+    """Hash base roots (in declared order) and tables (name, rows, root; by name) to the archive root."""
     nodes = [hashlib.sha256(_BASE + bytes.fromhex(base.removeprefix("sha256:"))).digest() for base in bases]
     nodes += [table_leaf(name, rows, root) for name, rows, root in sorted(tables)]
     return Digest("sha256:" + tree_node(nodes).hex())

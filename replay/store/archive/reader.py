@@ -1,7 +1,7 @@
 """ArchiveReader: the checked, streaming view of one archive file.
 
-Opening reads headers, manifest and SHA256SUMS, all bounded; rows are decompressed and proven as they are asked
-for. No path is ever taken from an archive, and nothing is unpacked.
+Opening reads headers, manifest and SHA256SUMS, all bounded; rows are decompressed and proven as they are
+asked for. No path is ever taken from an archive, and nothing is unpacked.
 """
 
 from __future__ import annotations

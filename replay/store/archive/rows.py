@@ -1,8 +1,8 @@
 """Lines of an archive's tables: one canonical JSON object a row, in strictly rising order of id.
 
-A row of a plain table is `{"id":ID,"record":RECORD}`; a row of a snapshot table is the snapshot itself with all
-its fields, and its id is `KEY#SEQUENCE`. A line is accepted only when it is byte for byte what this module
-would write, and a snapshot only when its key is the digest of the request it carries.
+A row of a plain table is `{"id":ID,"record":RECORD}`; a row of a snapshot table is the snapshot itself with
+all its fields, and its id is `KEY#SEQUENCE`. A line is accepted only when it is byte for byte what this
+module would write, and a snapshot only when its key is the digest of the request it carries.
 """
 
 from __future__ import annotations

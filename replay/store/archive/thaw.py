@@ -20,7 +20,7 @@ __all__ = ["thaw"]
 
 
 def thaw(path: Path, store_path: Path) -> ArchiveManifest:
-    """Build a sealed store at `store_path`; its meta carries the facts, so that freezing it gives `path` back.
+    """Build a sealed store at `store_path`; it carries the facts, so that freezing it gives `path` back.
 
     Errors: InputError, DamagedError, NewerFormatError or LimitError for the archive, naming member and row;
     StoreError when something is at `store_path` or the disk refuses. Nothing is left behind then.

@@ -1,8 +1,8 @@
 """Verification of one archive file, full or sampled: every fault is found, named and listed.
 
 Full verification reads every byte: headers, paddings and end marker, the three documents against each other,
-every member against its checksums, every row against its form, its order, its key and the Merkle root. Sampled
-verification proves a share of the frames against the root and says what it left out.
+every member against its checksums, every row against its form, its order, its key and the Merkle root.
+Sampled verification proves a share of the frames against the root and says what it left out.
 """
 
 from __future__ import annotations
