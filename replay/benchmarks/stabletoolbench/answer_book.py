@@ -6,6 +6,7 @@ under those of its alias texts that are still free, and both are reported.
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 import msgspec
@@ -46,6 +47,7 @@ class AnswerBook:
         self._answers: list[ImportedAnswer] = []
         self._by_request: dict[bytes, int] = {}
         self._by_alias: dict[CallAlias, int] = {}
+        self._starts: dict[bytes, tuple[str, str]] = {}
         self.repeated = 0
         """Answers that repeat an earlier one of the same request."""
         self.collisions: list[dict[str, Json]] = []
@@ -66,6 +68,22 @@ class AnswerBook:
             self._join(place, answer)
         else:
             self._collide(place, answer)
+
+    def compare_start(self, tool: str, arguments: Json, *, start: str, source: str) -> None:
+        """Compare the start of an answer's JSON text with the stored one; report a difference.
+
+        Only the start is known, so nothing is stored. Two starts without a stored answer are compared with
+        each other.
+        """
+        request = canonical_bytes([tool, arguments])
+        place = self._by_request.get(request)
+        if place is not None:
+            text = json.dumps(json.loads(self._answers[place].body))
+            first = self._answers[place].source
+        else:
+            text, first = self._starts.setdefault(request, (start, source))
+        if not text.startswith(start):
+            self._report(tool, arguments, (first, text), (f"{source}, cut", start))
 
     def _append(self, answer: RecordedAnswer, request: bytes | None) -> None:
         free = self._free(answer.aliases)
@@ -89,19 +107,19 @@ class AnswerBook:
         if first.body == answer.body:
             self.repeated += 1
             return
-        report = {
-            "tool": answer.tool,
-            "arguments": answer.arguments if answer.keyed else None,
-            "answers": [
-                {"source": first.source, "answer": first.body[:_SHOWN], "characters": len(first.body)},
-                {"source": answer.source, "answer": answer.body[:_SHOWN], "characters": len(answer.body)},
-            ],
-        }
-        self.collisions.append(report)
+        arguments = answer.arguments if answer.keyed else None
+        self._report(answer.tool, arguments, (first.source, first.body), (answer.source, answer.body))
         kept = CallAlias(label=OTHER_RECORDING, tool=answer.tool, text=answer.source)
         aliases = (*self._free(answer.aliases), kept)
         self._by_alias.update(dict.fromkeys(aliases, len(self._answers)))
         self._answers.append(_imported(answer, aliases, keyed=False))
+
+    def _report(self, tool: str, arguments: Json, first: tuple[str, str], second: tuple[str, str]) -> None:
+        answers = [
+            {"source": source, "answer": text[:_SHOWN], "characters": len(text)}
+            for source, text in (first, second)
+        ]
+        self.collisions.append({"tool": tool, "arguments": arguments, "answers": answers})
 
     def _free(self, aliases: tuple[CallAlias, ...]) -> tuple[CallAlias, ...]:
         return tuple(alias for alias in dict.fromkeys(aliases) if alias not in self._by_alias)

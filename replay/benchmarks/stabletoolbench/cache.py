@@ -149,7 +149,7 @@ class CacheReader:
         except UnicodeEncodeError:
             self._faults.add("a lone surrogate in a key", file=file, record=number, expected="Unicode text")
             return
-        answer, body, problem = _answer_of(text)
+        answer, body, problem = decode_answer(text)
         verdict = check_record(answer)
         self.counts["records"] += 1
         self.counts["filter-accepts" if verdict == ACCEPTED else "filter-rejects"] += 1
@@ -189,14 +189,14 @@ class CacheReader:
             body=body,
             media="text" if problem else "json",
             origin=origin,
-            status=_status(answer, problem),
+            status=answer_status(answer, problem),
             source=source,
             meta=meta,
         )
         self._book.add(recorded)
 
 
-def _answer_of(text: str) -> tuple[Json, str, str]:
+def decode_answer(text: str) -> tuple[Json, str, str]:
     """Decode one answer: (value as Python reads it, text to store, why it is not honest JSON)."""
     try:
         value = parse_json(text)
@@ -220,7 +220,7 @@ def _flags(answer: Json, key: CacheKey, problem: str) -> tuple[str, ...]:
     return tuple(name for name, holds in found.items() if holds)
 
 
-def _status(answer: Json, problem: str) -> str:
+def answer_status(answer: Json, problem: str) -> str:
     if problem:
         return "not-json"
     if not isinstance(answer, dict) or "response" not in answer or answer.get("error", None) != "":
