@@ -48,9 +48,7 @@ _FAST: Final = msgspec.json.Encoder(order="sorted")
 _QUOTE: Final = json.JSONEncoder(ensure_ascii=False).encode
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
-# First UTF-8 bytes of characters beyond the BMP. Only with one of them can the order by code points, which is
-# msgspec's, differ from the order by UTF-16 units.
-_ASTRAL: Final = bytes(range(0xF0, 0xF5))
+_ASTRAL: Final = bytes(range(0xF0, 0xF5))  # first UTF-8 bytes of characters beyond the basic plane
 
 
 def canonical_bytes(value: Json) -> bytes:
@@ -63,7 +61,7 @@ def canonical_bytes(value: Json) -> bytes:
         plain = _admit(value, MAX_DEPTH)
         if plain is not _UNUSUAL:
             data = _FAST.encode(plain)
-            if data.isascii() or len(data.translate(None, _ASTRAL)) == len(data):
+            if data.isascii() or not _has_astral(data) or not _has_astral_name(plain):
                 return data
     except UnicodeEncodeError:
         pass  # a lone surrogate; the complete writer says where
@@ -158,6 +156,30 @@ def _admit_array(value: list[Json] | tuple[Json, ...], room: int) -> Json:
     return admitted
 
 
+def _has_astral(data: bytes) -> bool:
+    return len(data.translate(None, _ASTRAL)) != len(data)
+
+
+def _has_astral_name(value: Json) -> bool:
+    """Tell whether the order of names by code points, which is msgspec's, could differ from UTF-16 units.
+
+    `value` was admitted, so its names are plain strings.
+    """
+    items = value
+    if type(value) is dict:
+        names = "".join(value)
+        if not names.isascii() and max(names) > "\uffff":
+            return True
+        items = value.values()
+    elif type(value) is str:
+        return False
+    for item in items:
+        kind = type(item)
+        if (kind is dict or kind is list or kind is tuple) and _has_astral_name(item):
+            return True
+    return False
+
+
 # ---- the complete writer -------------------------------------------------------------------------------
 
 
@@ -205,33 +227,35 @@ def _write_array(value: list[Json] | tuple[Json, ...], out: list[str], path: lis
 
 
 def _write_object(value: dict[Json, Json], out: list[str], path: list[str | int]) -> None:
-    names = [_name(name, path) for name in value]
-    if len(set(names)) != len(names):  # two str subclasses with one text
+    members = {_name(name, path): item for name, item in value.items()}
+    if len(members) != len(value):  # two str subclasses with one text
         raise _refusal("two names with the same text", path, "each name once")
     before = "{"
-    # UTF-16 units compare as their big-endian bytes do.
-    for name, item in sorted(
-        zip(names, value.values(), strict=True), key=lambda pair: pair[0].encode("utf-16-be")
-    ):
+    for name in sorted(members, key=_utf16):
         out.append(f"{before}{_QUOTE(name)}:")
         path.append(name)
-        _write(item, out, path)
+        _write(members[name], out, path)
         path.pop()
         before = ","
     out.append("}" if value else "{}")
+
+
+def _utf16(name: str) -> bytes:
+    """UTF-16 units compare as their big-endian bytes do."""
+    return name.encode("utf-16-be")
 
 
 def _name(name: Json, path: list[str | int]) -> str:
     if not isinstance(name, str):
         raise _refusal(f"{type(name).__name__} as a name", path, "string names in an object")
     plain = str.__str__(name)
-    if _LONE_SURROGATE.search(plain):
+    if not plain.isascii() and _LONE_SURROGATE.search(plain):
         raise _refusal("a lone surrogate in a name", [*path, plain], "well-formed Unicode")
     return plain
 
 
 def _string_text(value: str, path: list[str | int]) -> str:
-    if _LONE_SURROGATE.search(value):
+    if not value.isascii() and _LONE_SURROGATE.search(value):
         raise _refusal("a lone surrogate in a string", path, "well-formed Unicode")
     return _QUOTE(value)
 
