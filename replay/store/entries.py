@@ -1,16 +1,20 @@
-"""One row of the index: what is known of a snapshot without its body, packed into a few bytes.
+"""One row of the index: its name, and what is known of a snapshot packed into a few bytes.
+
+Name of a row: 1 byte kind, 32 bytes key, and 4 bytes sequence (big endian) from the second answer on, so rows sort
+by (kind, key, sequence). Its value:
 
     1 byte   codecs of the body (bits 0-1) and of the head (bits 2-3)
-    2 bytes  kind, provenance, status, origin, media as numbers, little endian
+    2 bytes  provenance, status, origin, media as numbers, little endian
     4 bytes  number of the scope, little endian
     body     stored elsewhere: 32-byte digest of an object
              held here:        first 16 bytes of the digest, 2 bytes length, bytes
     head     stored elsewhere: 32-byte digest of an object
              held here:        first 16 bytes of the digest, bytes up to the end
 
-The head is the canonical JSON of `[request, aliases, meta]`. Body and head are separate so that answering a call
-never touches the request it answers. Half a digest is enough for a part that has no other name; identity of
-content lives in archives, with whole digests. Owns the layout only: no database, no compression.
+The head is the canonical JSON of `[request, aliases, meta]`. Body and head are separate so that answering a
+call never touches the request it answers. Frames held here go without the 4 magic bytes that all frames share.
+Half a digest is enough for a part that has no other name; identity of content lives in archives, with whole
+digests. Owns the layout only: no database, no compression.
 """
 
 from __future__ import annotations
@@ -22,33 +26,42 @@ from replay.core.errors import DamagedError, InputError
 from replay.core.types import Key, Origin, Provenance, Snapshot, SnapshotKind, SnapshotStatus
 
 __all__ = [
+    "BODY",
     "CHECK_BYTES",
     "DICTIONARY",
     "ELSEWHERE",
+    "HEAD",
     "INLINE_LIMIT",
     "KINDS",
+    "MAX_SEQUENCE",
     "PLAIN",
     "ZSTD",
     "Entry",
     "Part",
-    "index_key",
+    "Place",
     "pack_entry",
+    "pack_sequence",
     "raw_key",
-    "split_index_key",
+    "row_name",
+    "split_row_name",
     "text_key",
     "traits_of",
     "unpack_entry",
 ]
 
+BODY: Final = 0
+HEAD: Final = 1
+"""The two parts of a snapshot; each kind has a dictionary for each."""
+
 ELSEWHERE: Final = 0
 PLAIN: Final = 1
 ZSTD: Final = 2
 DICTIONARY: Final = 3
-"""Codecs of a part: object elsewhere; held here plain, compressed, or compressed with the store's dictionary."""
+"""Codecs of a part: an object elsewhere; held here plain, as a frame, or as a frame with the store's dictionary."""
 
 CHECK_BYTES: Final = 16
 INLINE_LIMIT: Final = 512
-"""Largest part that is held in the row: rows stay far below the 2 KiB at which LMDB gives a value pages of its own."""
+"""Largest part held in the row: rows stay below the 2 KiB at which LMDB gives a value pages of its own."""
 
 KINDS: Final = tuple(SnapshotKind)
 _PROVENANCES: Final = (
@@ -72,6 +85,14 @@ _KEY_CHARACTERS: Final = len(_KEY_PREFIX) + 64
 MAX_SEQUENCE: Final = 2**32 - 1
 
 
+class Place(NamedTuple):
+    """Where an answer is: number of its kind, raw key, sequence."""
+
+    kind: int
+    raw: bytes
+    sequence: int
+
+
 class Part(NamedTuple):
     """Body or head as it lies in the row."""
 
@@ -91,33 +112,28 @@ class Entry(NamedTuple):
     head: Part
 
     @property
-    def kind(self) -> SnapshotKind:
-        """Kind of the snapshot."""
-        return KINDS[self.traits & 3]
-
-    @property
     def provenance(self) -> Provenance:
         """Where the answer came from."""
-        return _PROVENANCES[self.traits >> 2 & 7]
+        return _PROVENANCES[self.traits & 7]
 
     @property
     def status(self) -> SnapshotStatus:
         """State of the answer."""
-        return _STATUSES[self.traits >> 5 & 3]
+        return _STATUSES[self.traits >> 3 & 3]
 
     @property
     def origin(self) -> Origin | None:
         """What the answer was upstream."""
-        return _ORIGINS[self.traits >> 7 & 3]
+        return _ORIGINS[self.traits >> 5 & 3]
 
     @property
     def media(self) -> str:
         """How the body is to be read."""
-        return _MEDIA[self.traits >> 9 & 3]
+        return _MEDIA[self.traits >> 7 & 3]
 
 
 def traits_of(snapshot: Snapshot) -> int:
-    """Pack kind, provenance, status, origin and media. Errors: InputError for an unknown media."""
+    """Pack provenance, status, origin and media. Errors: InputError for an unknown media."""
     if snapshot.media not in _MEDIA:
         raise InputError(
             f"unknown media {snapshot.media!r}",
@@ -125,11 +141,10 @@ def traits_of(snapshot: Snapshot) -> int:
             expected=f"one of {', '.join(_MEDIA)}",
         )
     return (
-        KINDS.index(snapshot.kind)
-        | _PROVENANCES.index(snapshot.provenance) << 2
-        | _STATUSES.index(snapshot.status) << 5
-        | _ORIGINS.index(snapshot.origin) << 7
-        | _MEDIA.index(snapshot.media) << 9
+        _PROVENANCES.index(snapshot.provenance)
+        | _STATUSES.index(snapshot.status) << 3
+        | _ORIGINS.index(snapshot.origin) << 5
+        | _MEDIA.index(snapshot.media) << 7
     )
 
 
@@ -159,7 +174,7 @@ def unpack_entry(value: bytes) -> Entry:
 
 
 def raw_key(key: str) -> bytes:
-    """Turn a key into its 32 bytes. Errors: InputError when it is not `sha256:` and 64 lower-case hex digits."""
+    """Turn a key into its 32 bytes. Errors: InputError when it is not `sha256:` and 64 lower-case hex."""
     if len(key) == _KEY_CHARACTERS and key.startswith(_KEY_PREFIX):
         try:
             raw = bytes.fromhex(key[7:])
@@ -175,22 +190,25 @@ def text_key(raw: bytes) -> Key:
     return Key(_KEY_PREFIX + raw.hex())
 
 
-def index_key(raw: bytes, sequence: int) -> bytes:
-    """Name of a row: the bare key for answer 0, then key and number. Sorts by (key, sequence)."""
+def pack_sequence(sequence: int) -> bytes:
+    """Lay out the end of a row name: nothing for answer 0. Errors: InputError out of bounds."""
     if sequence == 0:
-        return raw
+        return b""
     if not 0 < sequence <= MAX_SEQUENCE:
         raise InputError(f"sequence number {sequence}", expected=f"0 to {MAX_SEQUENCE}")
-    return raw + _SEQUENCE.pack(sequence)
+    return _SEQUENCE.pack(sequence)
 
 
-def split_index_key(name: bytes) -> tuple[bytes, int]:
-    """Read the name of a row. Errors: DamagedError for a name of another length."""
-    if len(name) == 32:
-        return name, 0
-    if len(name) == 36:
-        return name[:32], _SEQUENCE.unpack_from(name, 32)[0]
-    raise DamagedError(f"index name of {len(name)} bytes", expected="32 or 36", next_step="run fsck")
+def row_name(kind: int, raw: bytes, sequence: int) -> bytes:
+    """Name the row of one answer."""
+    return bytes((kind,)) + raw + pack_sequence(sequence)
+
+
+def split_row_name(name: bytes) -> Place:
+    """Read the name of a row. Errors: DamagedError for a name that no row can have."""
+    if len(name) not in (33, 37) or name[0] >= len(KINDS):
+        raise DamagedError(f"row name {name.hex()}", expected="kind, key, sequence", next_step="run fsck")
+    return Place(name[0], name[1:33], int.from_bytes(name[33:], "big"))
 
 
 def _unpack_body(value: bytes, codec: int) -> tuple[Part, int]:
@@ -204,12 +222,7 @@ def _unpack_body(value: bytes, codec: int) -> tuple[Part, int]:
 
 
 def _has_known_traits(traits: int) -> bool:
-    return (
-        traits & 3 < len(KINDS)
-        and traits >> 2 & 7 < len(_PROVENANCES)
-        and traits >> 9 & 3 < len(_MEDIA)
-        and not traits >> 11
-    )
+    return traits & 7 < len(_PROVENANCES) and traits >> 7 & 3 < len(_MEDIA) and not traits >> 9
 
 
 def _damaged(value: bytes) -> DamagedError:

@@ -13,7 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Concatenate, Final, NoReturn, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, NoReturn, ParamSpec, TypeVar
 
 import lmdb
 
@@ -52,8 +52,14 @@ class Access(enum.StrEnum):
     WRITER = "writer"
 
 
+class _Views(threading.local):
+    """The view of each thread."""
+
+    view: View | None = None
+
+
 class _Refused:
-    """Takes the place of the thread's view when the environment may not be used any more."""
+    """Takes the place of the threads' views when the environment may not be used any more."""
 
     def __init__(self, what: str, where: str, next_step: str) -> None:
         self._parts = (what, where, next_step)
@@ -86,7 +92,7 @@ class Environment:
                 self._lock.release()
             raise
         self._gate = threading.RLock()
-        self._local: threading.local | _Refused = threading.local()
+        self._local: _Views | _Refused = _Views()
         _refuse_after_fork(self)
 
     @staticmethod
@@ -116,11 +122,8 @@ class Environment:
         """
         try:
             if self.access is Access.SEALED:
-                try:
-                    view = self._local.view
-                except AttributeError:
-                    view = self._local.view = View(self._env.begin(), self._handles, str(self.folder))
-                return function(view, *args, **kwargs)
+                view = self._local.view
+                return function(self._make_view() if view is None else view, *args, **kwargs)
             return self._read_once(function, *args, **kwargs)
         except lmdb.Error as error:
             raise self._explain(error) from None
@@ -165,21 +168,27 @@ class Environment:
             if self._lock is not None:
                 self._lock.release()
 
+    def _make_view(self) -> View:
+        view = View(self._env.begin(db=self._handles["index"]), self._handles, str(self.folder))
+        if isinstance(self._local, _Views):
+            self._local.view = view
+        return view
+
     def _read_once(self, function: Callable[Concatenate[View, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         with self._gate:
             self._check_usable()
             try:
-                transaction = self._env.begin()
+                transaction = self._env.begin(db=self._handles["index"])
             except lmdb.MapResizedError:
                 self._env.set_mapsize(0)  # the writer's process has grown the map: take its size over
-                transaction = self._env.begin()
+                transaction = self._env.begin(db=self._handles["index"])
             with transaction:
                 return function(View(transaction, self._handles, str(self.folder)), *args, **kwargs)
 
     def _write_once(
         self, function: Callable[Concatenate[View, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        transaction = self._env.begin(write=True)
+        transaction = self._env.begin(write=True, db=self._handles["index"])
         try:
             result = function(View(transaction, self._handles, str(self.folder)), *args, **kwargs)
             transaction.commit()
@@ -218,7 +227,7 @@ class Environment:
         if isinstance(self._local, _Refused):
             _ = self._local.view
 
-    def _open_databases(self) -> dict[str, object]:
+    def _open_databases(self) -> dict[str, Any]:
         try:
             create = self.access is Access.WRITER
             return {

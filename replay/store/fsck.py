@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, ParamSpec
+from typing import ParamSpec
 
 from replay.core.errors import DamagedError, ReplayError
 from replay.core.types import Record
-from replay.store.entries import split_index_key, unpack_entry
+from replay.store.entries import raw_key, split_row_name, text_key, unpack_entry
 from replay.store.environment import Environment
 from replay.store.marker import DATA_NAME, file_digest
 from replay.store.records import decode_object
-from replay.store.view import ALIAS_TARGET_BYTES, MEMBER_BYTES, View, member_name, scope_hash
+from replay.store.view import MEMBER_BYTES, View, member_scope, scope_hash
 
 __all__ = ["Finding", "check_store"]
 
@@ -64,55 +64,63 @@ def _try(
     return None
 
 
-def _rows(view: View, database: Any) -> Iterator[tuple[bytes, bytes]]:
-    return iter(view.transaction.cursor(db=database))
-
-
 def _dictionaries(view: View) -> Iterator[Finding | None]:
-    yield _try("dictionary", "dictionaries", view.dictionaries)
+    yield _try("dictionary", "dictionaries", view.parts.dictionaries)
 
 
 def _objects(view: View) -> Iterator[Finding | None]:
-    for digest, _ in _rows(view, view.objects):
-        yield _try("object", digest.hex(), view.object, digest)
+    for digest, _ in view.rows(view.objects):
+        yield _try("object", digest.hex(), view.parts.object, digest)
 
 
 def _entries(view: View) -> Iterator[Finding | None]:
-    for name, value in _rows(view, view.index):
+    for name, value in view.rows(view.index):
         yield _try("entry", name.hex(), _check_entry, view, name, value)
 
 
 def _check_entry(view: View, name: bytes, value: bytes) -> None:
-    raw, sequence = split_index_key(name)
+    place = split_row_name(name)
     entry = unpack_entry(value)
-    snapshot = view.assemble(raw, sequence, entry)
-    cursor = view.transaction.cursor(db=view.members)
-    if not cursor.set_key_dup(member_name(entry.traits & 3, entry.scope), raw[:MEMBER_BYTES]):
+    snapshot = view.assemble(place, entry)
+    if not _is_listed(view, member_scope(place.kind, entry.scope), place.raw[:MEMBER_BYTES]):
         raise DamagedError(f"row is not listed in its scope {snapshot.scope!r}")
     links = view.transaction.cursor(db=view.aliases)
     for alias in snapshot.aliases:
-        if not links.set_key_dup(bytes.fromhex(alias[7:]), raw + sequence.to_bytes(4, "big")):
+        if not links.set_key_dup(raw_key(alias), name):
             raise DamagedError(f"alias {alias} does not lead to its row")
 
 
+def _is_listed(view: View, scope: bytes, prefix: bytes) -> bool:
+    """Look for a key among the members of a scope: the row that starts at or before it is the one."""
+    cursor = view.transaction.cursor(db=view.members)
+    wanted = scope + prefix
+    found = cursor.set_range(wanted)
+    if found and cursor.key() == wanted:
+        return True
+    if not (cursor.prev() if found else cursor.last()) or not cursor.key().startswith(scope):
+        return False
+    listed = cursor.value()
+    return any(listed[at : at + MEMBER_BYTES] == prefix for at in range(0, len(listed), MEMBER_BYTES))
+
+
 def _aliases(view: View) -> Iterator[Finding | None]:
-    for alias, target in _rows(view, view.aliases):
+    for alias, target in view.rows(view.aliases):
         yield _try("alias", alias.hex(), _check_alias, view, alias, target)
 
 
 def _check_alias(view: View, alias: bytes, target: bytes) -> None:
-    if len(target) != ALIAS_TARGET_BYTES:
-        raise DamagedError(f"alias target of {len(target)} bytes", expected=f"{ALIAS_TARGET_BYTES}")
-    snapshot = view.snapshot(target[:32], int.from_bytes(target[32:], "big"))
-    if snapshot is None or "sha256:" + alias.hex() not in snapshot.aliases:
-        raise DamagedError("alias leads to a row that is missing or does not name it")
+    value = view.transaction.get(target)
+    if value is None:
+        raise DamagedError(f"alias leads to row {target.hex()}, which is missing")
+    if text_key(alias) not in view.assemble(split_row_name(target), unpack_entry(value)).aliases:
+        raise DamagedError(f"alias leads to row {target.hex()}, which does not name it")
 
 
 def _scopes(view: View) -> Iterator[Finding | None]:
-    for row, value in _rows(view, view.scopes):
+    for row, value in view.rows(view.scopes):
         yield _try("scope", row.hex(), _check_scope, view, row, value)
-    for name, prefix in _rows(view, view.members):
-        yield _try("scope", f"{name.hex()} {prefix.hex()}", _check_member, view, name, prefix)
+    for name, value in view.rows(view.members):
+        yield _try("scope", name.hex(), _check_members, view, name, value)
 
 
 def _check_scope(view: View, row: bytes, value: bytes) -> None:
@@ -125,26 +133,29 @@ def _check_scope(view: View, row: bytes, value: bytes) -> None:
         raise DamagedError("scope lies under another's hash")
 
 
-def _check_member(view: View, name: bytes, prefix: bytes) -> None:
+def _check_members(view: View, name: bytes, value: bytes) -> None:
     rows = view.transaction.cursor(db=view.index)
-    number = int.from_bytes(name[1:], "big")
-    more = rows.set_range(prefix)
-    while more and rows.key()[:MEMBER_BYTES] == prefix:
-        entry = unpack_entry(rows.value())
-        if (entry.traits & 3, entry.scope) == (name[0], number):
-            return
-        more = rows.next()
-    raise DamagedError("scope lists a key that has no row in it")
+    number = int.from_bytes(name[1:5], "big")
+    joined = name[5:] + value
+    for at in range(0, len(joined), MEMBER_BYTES):
+        prefix = name[:1] + joined[at : at + MEMBER_BYTES]
+        more = rows.set_range(prefix)
+        while more and rows.key().startswith(prefix):
+            if unpack_entry(rows.value()).scope == number:
+                break
+            more = rows.next()
+        else:
+            raise DamagedError(f"scope lists key {prefix[1:].hex()}..., which has no row in it")
 
 
 def _tables(view: View) -> Iterator[Finding | None]:
-    for name, envelope in _rows(view, view.tables):
+    for name, envelope in view.rows(view.tables):
         where = name.replace(b"\x00", b" ").decode("utf-8", "replace")
         yield _try("table-row", where, decode_object, envelope, {})
 
 
 def _meta(view: View) -> Iterator[Finding | None]:
-    for name, envelope in _rows(view, view.meta):
+    for name, envelope in view.rows(view.meta):
         yield _try("meta", name.decode("utf-8", "replace"), _check_meta, envelope)
 
 

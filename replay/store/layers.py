@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from replay.core.errors import StoreError
 from replay.core.types import Key, Snapshot, SnapshotKind
-from replay.store.entries import KINDS, text_key
-from replay.store.writing import PutOutcome, prepare
+from replay.store.entries import KINDS, Place, raw_key, text_key
+from replay.store.preparing import prepare
+from replay.store.writing import PutOutcome
 
 if TYPE_CHECKING:
     from replay.store.snapshots import SnapshotStore
@@ -57,14 +58,13 @@ class LayeredStore:
 
     def count(self, key: Key) -> int:
         """How many answers `get` can give for a key."""
-        return len(self.targets(key))
+        return len(self.places(key))
 
-    def targets(self, key: Key) -> list[tuple[bytes, int]]:
-        """What a key leads to over all layers: its own answers or, without any, those of its alias."""
-        found = [layer.targets(key) for layer in self.layers]
-        raw = bytes.fromhex(key[7:])
-        own = sorted({target for targets in found for target in targets if target[0] == raw})
-        return own or sorted({target for targets in found for target in targets})
+    def places(self, key: Key) -> list[Place]:
+        """Where a key leads to over all layers: its own answers or, without any, those of its alias."""
+        raw = raw_key(key)
+        found = {place for layer in self.layers for place in layer.places(key)}
+        return sorted(place for place in found if place.raw == raw) or sorted(found)
 
     def scope(self, kind: SnapshotKind, scope: str) -> Iterator[Key]:
         """Keys of one kind in a scope, sorted, each once."""
@@ -117,23 +117,21 @@ class LayeredStore:
     def append(self, snapshot: Snapshot) -> int:
         """Record one more answer in the overlay, after all frozen ones; an answer equal to the last is kept once."""
         overlay = self._writable()
-        own = [target for layer in self.frozen for target in layer.targets(snapshot.key)]
-        raw = bytes.fromhex(snapshot.key[7:])
-        last = max((sequence for found, sequence in own if found == raw), default=-1)
-        if last >= 0 and not any(found == raw for found, _ in overlay.targets(snapshot.key)):
+        raw = raw_key(snapshot.key)
+        frozen = [place for layer in self.frozen for place in layer.places(snapshot.key) if place.raw == raw]
+        last = max((place.sequence for place in frozen), default=-1)
+        if last >= 0 and not any(place.raw == raw for place in overlay.places(snapshot.key)):
             held = self.get(snapshot.key, last)
-            if held is not None and prepare(held)._replace(sequence=0) == prepare(snapshot)._replace(
-                sequence=0
-            ):
+            wanted = prepare(snapshot)._replace(sequence=last)
+            if held is not None and prepare(held) == wanted:
                 return last
         return overlay.append(snapshot, start=last + 1)
 
     def _alias_target(self, key: Key, sequence: int) -> tuple[Key, int] | None:
-        targets = self.targets(key)
-        if sequence >= len(targets) or text_key(targets[0][0]) == key:
+        places = self.places(key)
+        if sequence >= len(places) or places[0].raw == raw_key(key):
             return None
-        raw, number = targets[sequence]
-        return text_key(raw), number
+        return text_key(places[sequence].raw), places[sequence].sequence
 
     def _first(self, target: tuple[Key, int]) -> Snapshot | None:
         found = (layer.own(*target) for layer in self.layers)

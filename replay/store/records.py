@@ -16,9 +16,10 @@ from typing import Final
 import zstandard
 
 from replay.core.errors import DamagedError, LimitError, NewerFormatError
-from replay.store.dictionaries import Dictionary, train_dictionary
+from replay.store.dictionaries import Dictionary, make_compressor, train_dictionary
 
 __all__ = [
+    "FRAME_MAGIC",
     "MAX_VALUE_BYTES",
     "Dictionary",
     "check_size",
@@ -36,14 +37,12 @@ MAX_VALUE_BYTES: Final = 16 * 1024 * 1024
 """Largest plain value that is stored or accepted: no API answer or transcript of the five benchmarks comes near."""
 
 ENVELOPE_VERSION: Final = 1
-LEVEL: Final = 9
-"""Small answers gain nothing above it, and long ones only time."""
+FRAME_MAGIC: Final = zstandard.FRAME_HEADER
 
 _MAGIC: Final = b"RPO"
 _HEADER_BYTES: Final = 3 + 1 + 32 + 8
 _NO_DICTIONARY: Final = bytes(8)
 _RAW: Final = b"rawbytes"
-_FRAME_OVERHEAD: Final = 1 << 17
 
 
 def check_size(plain: bytes, *, where: str) -> None:
@@ -62,13 +61,9 @@ def object_digest(plain: bytes) -> bytes:
     return hashlib.sha256(plain).digest()
 
 
-def compress(plain: bytes, dictionary: Dictionary | None = None, *, level: int = LEVEL) -> bytes:
+def compress(plain: bytes, dictionary: Dictionary | None = None) -> bytes:
     """Compress into one frame that states its content size."""
-    if dictionary is not None:
-        return dictionary.compressor(level).compress(plain)
-    compressor = zstandard.ZstdCompressor(
-        level=level, write_content_size=True, write_checksum=False, write_dict_id=False
-    )
+    compressor = make_compressor() if dictionary is None else dictionary.compressor()
     return compressor.compress(plain)
 
 
@@ -92,15 +87,15 @@ def decompress(frame: bytes, decompressor: zstandard.ZstdDecompressor, *, where:
         ) from None
 
 
-def encode_object(plain: bytes, *, dictionary: Dictionary | None = None, level: int | None = LEVEL) -> bytes:
-    """Wrap plain bytes in an envelope, compressed when that is shorter; never compressed at level None.
+def encode_object(plain: bytes, *, dictionary: Dictionary | None = None, compressed: bool = True) -> bytes:
+    """Wrap plain bytes in an envelope, compressed when that is wanted and shorter.
 
     Errors: LimitError over MAX_VALUE_BYTES.
     """
     check_size(plain, where="object")
     frame, name = plain, _RAW
-    if level is not None:
-        packed = compress(plain, dictionary, level=level)
+    if compressed:
+        packed = compress(plain, dictionary)
         if len(packed) < len(plain):
             frame, name = packed, _NO_DICTIONARY if dictionary is None else dictionary.id
     return b"".join((_MAGIC, bytes((ENVELOPE_VERSION,)), object_digest(plain), name, frame))

@@ -16,19 +16,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from replay.core.canonical import canonical_bytes
 from replay.core.errors import InputError, StoreError
 from replay.core.types import Json, Key, Snapshot, SnapshotKind
 from replay.store.dictionaries import Dictionary
-from replay.store.entries import KINDS, raw_key, split_index_key, text_key, unpack_entry
+from replay.store.entries import KINDS, Place, raw_key, split_row_name, text_key, unpack_entry
 from replay.store.environment import Access, Environment
 from replay.store.fsck import Finding, check_store
 from replay.store.layers import LayeredStore
 from replay.store.marker import Marker, write_marker
+from replay.store.preparing import prepare, prepare_batches
 from replay.store.records import check_size, decode_object, encode_object
-from replay.store.sealing import seal_environment
-from replay.store.view import META_PREFIX, View, table_prefix
-from replay.store.writing import PutOutcome, Writer, batches, prepare
+from replay.store.sealing import meta_rows, seal_environment
+from replay.store.view import View, table_prefix
+from replay.store.writing import PutOutcome, Writer
 
 __all__ = ["Finding", "LayeredStore", "PutOutcome", "SnapshotStore"]
 
@@ -97,7 +97,7 @@ class SnapshotStore:
 
     def count(self, key: Key) -> int:
         """How many answers `get` can give for a key."""
-        return len(self.targets(key))
+        return len(self.places(key))
 
     def own(self, key: Key, sequence: int = 0) -> Snapshot | None:
         """Like `get`, but never by an alias: what layers are put together from."""
@@ -107,9 +107,9 @@ class SnapshotStore:
         """Like `get_body`, but never by an alias."""
         return self._environment.read(View.body, raw_key(key), sequence)
 
-    def targets(self, key: Key) -> list[tuple[bytes, int]]:
-        """What a key leads to: (raw key, sequence) of its own answers or, without any, of its alias."""
-        return self._environment.read(_targets, raw_key(key))
+    def places(self, key: Key) -> list[Place]:
+        """Where a key leads to: its own answers or, without any, those of its alias; sorted."""
+        return self._environment.read(_places, raw_key(key))
 
     def scope(self, kind: SnapshotKind, scope: str) -> Iterator[Key]:
         """Keys of one kind in a scope, sorted, each once."""
@@ -123,9 +123,9 @@ class SnapshotStore:
     def scan(self, kind: SnapshotKind | None = None) -> Iterator[Snapshot]:
         """All snapshots sorted by (kind, key, sequence); rows put meanwhile may or may not be among them."""
         for one in KINDS if kind is None else (kind,):
-            start = b""
+            start = code = bytes((KINDS.index(one),))
             while True:
-                start, found = self._environment.read(_scan_step, KINDS.index(one), start)
+                start, found = self._environment.read(_scan_step, code, start)
                 yield from found
                 if not start:
                     break
@@ -160,7 +160,7 @@ class SnapshotStore:
     @property
     def dictionaries(self) -> tuple[Dictionary, ...]:
         """Compression dictionaries of this store, sorted by digest; only sealed stores have any."""
-        found = self._environment.read(View.dictionaries).values()
+        found = self._environment.read(_dictionaries)
         return tuple(sorted(found, key=lambda dictionary: dictionary.digest))
 
     # ---- writes ----------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class SnapshotStore:
         A batch is written whole or not at all; after an error the batches before it are kept.
         """
         outcomes: Counter[PutOutcome] = Counter()
-        for batch in batches(snapshots, count=_BATCH_COUNT, size_bytes=_BATCH_BYTES):
+        for batch in prepare_batches(snapshots, count=_BATCH_COUNT, size_bytes=_BATCH_BYTES):
             outcomes.update(outcome for outcome, _ in self._writer.put(batch))
         return outcomes
 
@@ -205,7 +205,7 @@ class SnapshotStore:
             if not 0 < len(encoded) <= _ID_BYTES:
                 raise InputError("bad row id", where=where, expected=f"1 to {_ID_BYTES} bytes of UTF-8")
             check_size(plain, where=where)
-            batch.append((prefix + encoded, encode_object(plain, level=3)))
+            batch.append((prefix + encoded, encode_object(plain)))
             held += len(plain)
             if len(batch) >= _BATCH_COUNT or held >= _BATCH_BYTES:
                 self._environment.write(_put_rows, batch)
@@ -214,10 +214,7 @@ class SnapshotStore:
 
     def set_meta(self, values: Mapping[str, Json]) -> None:
         """Store facts about the store by name; a name that is there gets the new value."""
-        rows = [
-            (META_PREFIX + name.encode(), encode_object(canonical_bytes(value)))
-            for name, value in sorted(values.items())
-        ]
+        rows = meta_rows(values)
         self._environment.write(_put_meta, rows)
 
     # ---- whole store -----------------------------------------------------------------------------------
@@ -249,41 +246,40 @@ class SnapshotStore:
 
 def _find(view: View, raw: bytes, sequence: int) -> Snapshot | None:
     found = view.snapshot(raw, sequence)
-    if found is not None:
-        return found
-    place = _alias_target(view, raw, sequence)
-    return None if place is None else view.snapshot(*place)
+    if found is None:
+        place = _alias_place(view, raw, sequence)
+        return None if place is None else view.snapshot(place.raw, place.sequence)
+    return found
 
 
 def _find_body(view: View, raw: bytes, sequence: int) -> bytes | None:
     found = view.body(raw, sequence)
-    if found is not None:
-        return found
-    place = _alias_target(view, raw, sequence)
-    return None if place is None else view.body(*place)
+    if found is None:
+        place = _alias_place(view, raw, sequence)
+        return None if place is None else view.body(place.raw, place.sequence)
+    return found
 
 
-def _alias_target(view: View, raw: bytes, sequence: int) -> tuple[bytes, int] | None:
-    targets = view.targets(raw)
-    if sequence >= len(targets) or view.sequences(raw):
+def _alias_place(view: View, raw: bytes, sequence: int) -> Place | None:
+    places = view.alias_places(raw)
+    if sequence >= len(places) or view.places(raw):
         return None
-    return targets[sequence]
+    return places[sequence]
 
 
-def _targets(view: View, raw: bytes) -> list[tuple[bytes, int]]:
-    own = [(raw, sequence) for sequence in view.sequences(raw)]
-    return own or view.targets(raw)
+def _places(view: View, raw: bytes) -> list[Place]:
+    return view.places(raw) or view.alias_places(raw)
 
 
-def _scan_step(view: View, kind: int, start: bytes) -> tuple[bytes, list[Snapshot]]:
-    """Snapshots of one kind among the next rows, and where to go on; empty when there are no more."""
-    rows = view.rows_from(start, _SCAN_ROWS)
-    found: list[Snapshot] = []
-    for name, value in rows:
-        entry = unpack_entry(value)
-        if entry.traits & 3 == kind:
-            found.append(view.assemble(*split_index_key(name), entry))
+def _scan_step(view: View, kind: bytes, start: bytes) -> tuple[bytes, list[Snapshot]]:
+    """Snapshots of the next rows of a kind, and where to go on; empty when there are no more."""
+    rows = view.rows_from(start, kind, _SCAN_ROWS)
+    found = [view.assemble(split_row_name(name), unpack_entry(value)) for name, value in rows]
     return (rows[-1][0] + b"\x00" if len(rows) == _SCAN_ROWS else b""), found
+
+
+def _dictionaries(view: View) -> tuple[Dictionary, ...]:
+    return tuple(view.parts.dictionaries().values())
 
 
 def _put_rows(view: View, rows: list[tuple[bytes, bytes]]) -> None:

@@ -7,60 +7,62 @@ against its digest. Never writes.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import zstandard
-
 from replay.core.canonical import parse_json
-from replay.core.errors import DamagedError
+from replay.core.errors import DamagedError, InputError
 from replay.core.types import Json, Key, Snapshot, SnapshotKind
-from replay.store.dictionaries import Dictionary
 from replay.store.entries import (
-    DICTIONARY,
-    ELSEWHERE,
+    BODY,
+    HEAD,
     KINDS,
-    PLAIN,
-    ZSTD,
     Entry,
-    Part,
-    index_key,
-    split_index_key,
+    Place,
+    pack_sequence,
+    split_row_name,
     text_key,
     unpack_entry,
 )
-from replay.store.records import decode_object, decompress
+from replay.store.parts import PartReader
+from replay.store.records import decode_object
 
-__all__ = ["BODY", "DATABASES", "DUPSORT", "HEAD", "View"]
+__all__ = [
+    "DATABASES",
+    "DUPSORT",
+    "MEMBER_BYTES",
+    "META_PREFIX",
+    "View",
+    "member_scope",
+    "scope_hash",
+    "table_prefix",
+]
 
 DATABASES: Final = (
-    "objects",  # digest -> shared flag, envelope
-    "index",  # key, sequence -> entry
+    "objects",  # digest -> envelope
+    "index",  # kind, key, sequence -> entry
     "scopes",  # "h" + hash of name -> number, name;  "n" + number -> name
-    "members",  # kind, scope number -> first bytes of each key
-    "aliases",  # alias key -> key, sequence
+    "members",  # kind, scope number, first bytes of a key -> first bytes of further keys
+    "aliases",  # alias key -> kind, key, sequence
     "dictionaries",  # kind, part -> digest, zstd dictionary
     "tables",  # table, NUL, id -> envelope
-    "meta",  # format, engine; "user/" + name -> envelope
+    "meta",  # "user/" + name -> envelope
 )
-DUPSORT: Final = frozenset(("members", "aliases"))
-"""Several sorted values under one key. Not `dupfixed`: LMDB 0.9.36 crashes when it copies such a file compactly."""
-
-BODY: Final = 0
-HEAD: Final = 1
-"""The two parts of a snapshot; each kind has a dictionary for each."""
+DUPSORT: Final = frozenset(("aliases",))
+"""Several sorted values under one key. Not `dupfixed`: LMDB 0.9.36 crashes when it compacts such a file."""
 
 MEMBER_BYTES: Final = 8
 """How much of a key a scope keeps: the row itself tells whether it belongs."""
-ALIAS_TARGET_BYTES: Final = 36
+META_PREFIX: Final = b"user/"
+
+_KIND_PREFIXES: Final = tuple((bytes((kind,)), kind) for kind in range(len(KINDS)))
 
 
 class View:
-    """One transaction with its databases, decompressors and dictionaries."""
+    """One transaction with its databases, decompressors and dictionaries. Belongs to one thread at a time."""
 
     def __init__(self, transaction: Any, handles: Mapping[str, Any], where: str) -> None:
-        """Wrap a transaction; `where` names the store in errors."""
+        """Wrap a transaction whose default database is the index; `where` names the store in errors."""
         self.transaction = transaction
         self.where = where
         self.objects = handles["objects"]
@@ -69,45 +71,50 @@ class View:
         self.members = handles["members"]
         self.aliases = handles["aliases"]
         self.dictionary_rows = handles["dictionaries"]
+        self.parts = PartReader(transaction, handles, where)
         self.tables = handles["tables"]
         self.meta = handles["meta"]
         self._get = transaction.get
-        self._plain = zstandard.ZstdDecompressor()
-        self._dictionaries: dict[tuple[int, int], Dictionary] | None = None
-        self._decompressors: dict[tuple[int, int], zstandard.ZstdDecompressor] = {}
 
-    # ---- rows ------------------------------------------------------------------------------------------
+    def rows(self, database: Any) -> Iterator[tuple[bytes, bytes]]:
+        """All rows of a database in order."""
+        return iter(self.transaction.cursor(db=database))
 
-    def row(self, raw: bytes, sequence: int) -> bytes | None:
-        """Packed entry of one answer, or None."""
-        value: bytes | None = self._get(index_key(raw, sequence), db=self.index)
-        return value
+    # ---- answers ---------------------------------------------------------------------------------------
 
     def body(self, raw: bytes, sequence: int) -> bytes | None:
         """Body bytes of one answer, or None: the hot path, which never touches the head."""
-        value = self._get(raw if sequence == 0 else index_key(raw, sequence), db=self.index)
-        if value is None:
-            return None
-        entry = unpack_entry(value)
-        return self.part(entry.body, entry.traits & 3, BODY)
+        name = raw if sequence == 0 else raw + pack_sequence(sequence)
+        for prefix, kind in _KIND_PREFIXES:
+            value = self._get(prefix + name)
+            if value is not None:
+                return self.parts.body_of(value, kind)
+        return None
 
     def snapshot(self, raw: bytes, sequence: int) -> Snapshot | None:
         """One whole answer, or None."""
-        value = self.row(raw, sequence)
-        return None if value is None else self.assemble(raw, sequence, unpack_entry(value))
+        name = raw + pack_sequence(sequence)
+        for prefix, kind in _KIND_PREFIXES:
+            value = self._get(prefix + name)
+            if value is not None:
+                return self.assemble(Place(kind, raw, sequence), unpack_entry(value))
+        return None
 
-    def assemble(self, raw: bytes, sequence: int, entry: Entry) -> Snapshot:
+    def assemble(self, place: Place, entry: Entry) -> Snapshot:
         """Build the snapshot of an entry. Errors: DamagedError naming the key when a part is not as recorded."""
-        where = f"key {raw.hex()} answer {sequence}"
         try:
-            body = self.part(entry.body, entry.traits & 3, BODY).decode("utf-8")
-            request, aliases, meta = parse_json(self.part(entry.head, entry.traits & 3, HEAD))
-        except (UnicodeDecodeError, ValueError, TypeError) as error:
-            raise DamagedError(f"answer cannot be read: {error}", where=where, next_step="run fsck") from None
+            body = self.parts.part(entry.body, place.kind, BODY).decode("utf-8")
+            request, aliases, meta = parse_json(self.parts.part(entry.head, place.kind, HEAD))
+        except (InputError, ValueError, TypeError) as error:
+            raise DamagedError(
+                f"answer cannot be read: {error}",
+                where=f"{self.where}, key {place.raw.hex()} answer {place.sequence}",
+                next_step="delete the store and thaw its archive again",
+            ) from None
         return Snapshot(
-            kind=entry.kind,
-            key=text_key(raw),
-            sequence=sequence,
+            kind=KINDS[place.kind],
+            key=text_key(place.raw),
+            sequence=place.sequence,
             scope=self.scope_name(entry.scope),
             request=request,
             body=body,
@@ -119,106 +126,40 @@ class View:
             meta=meta,
         )
 
-    def rows_from(self, start: bytes, limit: int) -> list[tuple[bytes, bytes]]:
-        """Up to `limit` rows whose names are at or after `start`, in order."""
+    def places(self, raw: bytes) -> list[Place]:
+        """Answers recorded under a key itself, sorted by (kind, sequence)."""
         cursor = self.transaction.cursor(db=self.index)
-        if not cursor.set_range(start):
-            return []
-        found: list[tuple[bytes, bytes]] = []
-        for item in cursor.iternext():
-            found.append(item)
-            if len(found) == limit:
-                break
+        found: list[Place] = []
+        for prefix, _ in _KIND_PREFIXES:
+            start = prefix + raw
+            if cursor.set_range(start):
+                for name in cursor.iternext(values=False):
+                    if not name.startswith(start):
+                        break
+                    found.append(split_row_name(name))
         return found
 
-    def sequences(self, raw: bytes) -> list[int]:
-        """Sequence numbers recorded directly under a key, in order."""
-        cursor = self.transaction.cursor(db=self.index)
-        found: list[int] = []
-        if cursor.set_range(raw):
-            for name in cursor.iternext(values=False):
-                if name[:32] != raw:
-                    break
-                found.append(split_index_key(name)[1])
-        return found
+    def sequences(self, kind: int, raw: bytes) -> list[int]:
+        """Sequence numbers recorded under a key of one kind, in order."""
+        return [place.sequence for place in self.places(raw) if place.kind == kind]
 
-    def targets(self, raw: bytes) -> list[tuple[bytes, int]]:
-        """Answers that a declared alias leads to, sorted by (key, sequence)."""
+    def alias_places(self, raw: bytes) -> list[Place]:
+        """Answers that a declared alias leads to, sorted by (kind, key, sequence)."""
         cursor = self.transaction.cursor(db=self.aliases)
         if not cursor.set_key(raw):
             return []
-        return [
-            (value[:32], int.from_bytes(value[32:ALIAS_TARGET_BYTES], "big"))
-            for value in cursor.iternext_dup()
-        ]
+        return sorted(split_row_name(value) for value in cursor.iternext_dup())
 
-    # ---- parts -----------------------------------------------------------------------------------------
-
-    def part(self, part: Part, kind: int, which: int) -> bytes:
-        """Plain bytes of a body or head, proved. Errors: DamagedError, LimitError."""
-        codec = part.codec
-        if codec == ELSEWHERE:
-            return self.object(part.check)
-        if codec == PLAIN:
-            plain = part.data
-        elif codec == ZSTD:
-            plain = decompress(part.data, self._plain, where=self.where)
-        else:
-            plain = decompress(part.data, self._decompressor(kind, which), where=self.where)
-        if hashlib.sha256(plain).digest()[:16] != part.check:
-            raise DamagedError(
-                "answer differs from its digest",
-                where=self.where,
-                expected=f"bytes whose SHA-256 starts with {part.check.hex()}",
-                next_step="delete the store and thaw its archive again",
-            )
-        return plain
-
-    def object(self, digest: bytes) -> bytes:
-        """Plain bytes of an object, proved. Errors: DamagedError when it is missing or differs."""
-        value = self._get(digest, db=self.objects)
-        if value is None:
-            raise DamagedError(
-                "object is missing",
-                where=f"{self.where}, object {digest.hex()}",
-                next_step="delete the store and thaw its archive again",
-            )
-        if value[5:37] != digest:
-            raise DamagedError(
-                "object lies under another's name", where=f"{self.where}, object {digest.hex()}"
-            )
-        return decode_object(value[1:], {d.id: d for d in self.dictionaries().values()})
-
-    def is_shared(self, digest: bytes) -> bool:
-        """True when an object has more than one owner."""
-        value = self._get(digest, db=self.objects)
-        return value is not None and value[0] == 1
-
-    def dictionaries(self) -> dict[tuple[int, int], Dictionary]:
-        """Dictionaries of this store by (kind, part). Errors: DamagedError when one differs from its digest."""
-        if self._dictionaries is None:
-            found: dict[tuple[int, int], Dictionary] = {}
-            for name, value in self.transaction.cursor(db=self.dictionary_rows):
-                dictionary = Dictionary(value[32:])
-                if dictionary.digest != value[:32] or len(name) != 2:
-                    raise DamagedError("dictionary differs from its digest", where=self.where)
-                found[name[0], name[1]] = dictionary
-            self._dictionaries = found
-        return self._dictionaries
-
-    def _decompressor(self, kind: int, which: int) -> zstandard.ZstdDecompressor:
-        try:
-            return self._decompressors[kind, which]
-        except KeyError:
-            pass
-        try:
-            made = self.dictionaries()[kind, which].decompressor()
-        except KeyError:
-            raise DamagedError(
-                f"no dictionary for {KINDS[kind]} {('body', 'head')[which]}", where=self.where
-            ) from None
-        self._decompressors[kind, which] = made
-        return made
+    def rows_from(self, start: bytes, stop: bytes, limit: int) -> list[tuple[bytes, bytes]]:
+        """Up to `limit` index rows from `start` on whose names begin with `stop`, in order."""
+        cursor = self.transaction.cursor(db=self.index)
+        found: list[tuple[bytes, bytes]] = []
+        if cursor.set_range(start):
+            for item in cursor.iternext():
+                if len(found) == limit or not item[0].startswith(stop):
+                    break
+                found.append(item)
+        return found
 
     # ---- scopes, tables, meta --------------------------------------------------------------------------
 
@@ -237,12 +178,13 @@ class View:
     def scope_names(self, kind: SnapshotKind) -> list[str]:
         """Names of the scopes that hold keys of a kind, sorted."""
         cursor = self.transaction.cursor(db=self.members)
-        code = bytes((KINDS.index(kind),))
+        code = KINDS.index(kind)
         found: list[str] = []
-        more = cursor.set_range(code)
-        while more and cursor.key()[:1] == code:
-            found.append(self.scope_name(int.from_bytes(cursor.key()[1:5], "big")))
-            more = cursor.next_nodup()
+        more = cursor.set_range(bytes((code,)))
+        while more and cursor.key()[0] == code:
+            number = int.from_bytes(cursor.key()[1:5], "big")
+            found.append(self.scope_name(number))
+            more = cursor.set_range(member_scope(code, number + 1))
         return sorted(found)
 
     def scope_keys(self, kind: SnapshotKind, name: str) -> list[bytes]:
@@ -250,33 +192,42 @@ class View:
         number = self.scope_number(name)
         if number is None:
             return []
-        cursor = self.transaction.cursor(db=self.members)
         code = KINDS.index(kind)
-        if not cursor.set_key(member_name(code, number)):
-            return []
         rows = self.transaction.cursor(db=self.index)
         found: dict[bytes, None] = {}
-        for prefix in cursor.iternext_dup():
+        for member in self._member_prefixes(code, number):
+            prefix = bytes((code,)) + member
             if not rows.set_range(prefix):
                 continue
-            for row_name, value in rows.iternext():
-                if row_name[:MEMBER_BYTES] != prefix:
+            for row, value in rows.iternext():
+                if not row.startswith(prefix):
                     break
-                entry = unpack_entry(value)
-                if entry.scope == number and entry.traits & 3 == code:
-                    found[row_name[:32]] = None
+                if unpack_entry(value).scope == number:
+                    found[row[1:33]] = None
+        return list(found)
+
+    def _member_prefixes(self, kind: int, number: int) -> list[bytes]:
+        scope = member_scope(kind, number)
+        cursor = self.transaction.cursor(db=self.members)
+        found: set[bytes] = set()
+        if cursor.set_range(scope):
+            for name, value in cursor.iternext():
+                if not name.startswith(scope):
+                    break
+                joined = name[len(scope) :] + value
+                found.update(joined[at : at + MEMBER_BYTES] for at in range(0, len(joined), MEMBER_BYTES))
         return sorted(found)
 
     def table_rows(self, name: str, start: bytes, limit: int) -> list[tuple[bytes, bytes]]:
-        """Up to `limit` (raw name, envelope) rows of a table at or after `start`."""
+        """Up to `limit` (row name, envelope) of a table from `start` on."""
         prefix = table_prefix(name)
         cursor = self.transaction.cursor(db=self.tables)
         found: list[tuple[bytes, bytes]] = []
         if cursor.set_range(start):
-            for row_name, value in cursor.iternext():
-                if not row_name.startswith(prefix) or len(found) == limit:
+            for row, value in cursor.iternext():
+                if len(found) == limit or not row.startswith(prefix):
                     break
-                found.append((row_name, value))
+                found.append((row, value))
         return found
 
     def table_row(self, name: str, identity: str) -> bytes | None:
@@ -297,17 +248,11 @@ class View:
 
     def user_meta(self) -> dict[str, Json]:
         """What create and set_meta stored."""
-        cursor = self.transaction.cursor(db=self.meta)
-        found: dict[str, Json] = {}
-        if cursor.set_range(META_PREFIX):
-            for name, value in cursor.iternext():
-                if not name.startswith(META_PREFIX):
-                    break
-                found[name[len(META_PREFIX) :].decode()] = json.loads(decode_object(value, {}))
-        return found
-
-
-META_PREFIX: Final = b"user/"
+        return {
+            name[len(META_PREFIX) :].decode(): parse_json(decode_object(value, {}))
+            for name, value in self.rows(self.meta)
+            if name.startswith(META_PREFIX)
+        }
 
 
 def scope_hash(name: str) -> bytes:
@@ -315,8 +260,8 @@ def scope_hash(name: str) -> bytes:
     return b"h" + hashlib.sha256(name.encode("utf-8")).digest()[:16]
 
 
-def member_name(kind: int, number: int) -> bytes:
-    """Where the keys of a scope are kept."""
+def member_scope(kind: int, number: int) -> bytes:
+    """Start of all row names of a scope's members."""
     return bytes((kind,)) + number.to_bytes(4, "big")
 
 
