@@ -1,6 +1,6 @@
 """Upstream's 21 shipped raw answers, played again turn by turn, give the same trees, codes and histories.
 
-What cannot be had from an answer file and is not compared: token counts (sums over model calls), the wording of
+What cannot be had from an answer file is not compared: token counts (sums over model calls), the wording of
 system, user and diversity messages (ours differ on purpose), call ids (flat files have none), and the fields
 `Elo` and `matching_time` of older files.
 """

@@ -47,7 +47,7 @@ class ParsedArguments(Record, frozen=True, kw_only=True):
     detail: str = ""
     """The fault in words a person can act on."""
     repeated: tuple[str, ...] = ()
-    """Names that one object gives more than once; the last value counts, as in Python's json."""
+    """Names that one object gives more than once, sorted; the last value counts, as in Python's json."""
 
 
 def parse_arguments(text: str, *, objects_only: bool) -> ParsedArguments:
@@ -73,7 +73,7 @@ def parse_arguments(text: str, *, objects_only: bool) -> ParsedArguments:
         canonical_bytes(value)
     except CanonicalError as error:
         return ParsedArguments(fault="not-hashable", detail=f"{error.what} at {error.where}")
-    return ParsedArguments(value=value, repeated=tuple(dict.fromkeys(repeated)))
+    return ParsedArguments(value=value, repeated=tuple(sorted(set(repeated))))
 
 
 def python_repr_text(value: Json) -> str:

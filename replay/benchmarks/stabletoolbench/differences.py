@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from replay.benchmarks.stabletoolbench.play_differences import PLAY_DIFFERENCES
 from replay.core.protocols import KnownDifference
 
 __all__ = ["DIFFERENCES"]
@@ -155,13 +156,6 @@ _CALLS: Final = (
         "server/utils.py, commit 06d2acf",
     ),
     _entry(
-        "step-counting",
-        "A step is a tree node: a thought, an action and its input count one each, so 12 steps are at "
-        "most 6 calls. total_steps also counts the system and user nodes.",
-        "Kept on both sides: limits are part of the protocol.",
-        "toolbench/inference/Algorithms/single_chain.py; tooleval/convert_to_answer_format.py",
-    ),
-    _entry(
         "random-walk",
         "An invalid answer is converted along a random try or walk, seeded once, in directory order.",
         "Both sides draw from the query's own seed, so neither file order nor file system matters.",
@@ -181,5 +175,5 @@ _CALLS: Final = (
     ),
 )
 
-DIFFERENCES: Final[tuple[KnownDifference, ...]] = (*_SCORES, *_CALLS)
-"""Differences of scores first, then of calls and lookups."""
+DIFFERENCES: Final[tuple[KnownDifference, ...]] = (*_SCORES, *_CALLS, *PLAY_DIFFERENCES)
+"""Differences of scores first, then of calls and lookups, then of episodes."""
