@@ -96,6 +96,17 @@ class _Recorder:
         return None
 
     def close(self, benchmark: str, *, stop: str, detail: str = "", outcome: Json = None) -> Trajectory:
+        try:
+            trajectory = self._make(benchmark, stop, detail, outcome)
+            canonical_bytes(msgspec.to_builtins(trajectory))
+        except CanonicalError as error:
+            # An answer too deeply nested, or a text that is no Unicode: the record keeps what can be hashed.
+            self._steps = self._honest_steps()
+            what = f"the record of this episode cannot be hashed: {error}"
+            return self._make(benchmark, "tool-error", _one_line(what), None)
+        return trajectory
+
+    def _make(self, benchmark: str, stop: str, detail: str, outcome: Json) -> Trajectory:
         return make_trajectory(
             benchmark=benchmark,
             task=self._item.task,
@@ -107,6 +118,17 @@ class _Recorder:
             stop_detail=detail,
             outcome=outcome,
         )
+
+    def _honest_steps(self) -> list[Step]:
+        kept: list[Step] = []
+        for step in self._steps:
+            try:
+                # As deep as it lies in the line of the trajectory: a record, a list, a step.
+                canonical_bytes({"steps": [msgspec.to_builtins(step)]})
+            except CanonicalError:
+                break
+            kept.append(step)
+        return kept
 
     def _complete(self, request: ChatRequest) -> Completion:
         model = self._chat.get(request.role)

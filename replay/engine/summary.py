@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-import msgspec
-
 from replay.core.canonical import canonical_bytes
 from replay.core.protocols import Benchmark, Summary
 from replay.core.trajectory import CallStep, CompletionStep, NoteStep, Trajectory

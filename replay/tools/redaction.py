@@ -59,9 +59,13 @@ PASSWORDS: Final = Redaction(
     reason="left out where no tool of the benchmark takes a password as data",
 )
 
-# `name=value` in a query string, and the value of an Authorization header written out as text.
+# `name=value` in a query string, and an Authorization header written out as text. Nothing shorter: "Basic
+# knowledge" is no credential, and masking a word of a question would merge different calls.
 _PAIR: Final = re.compile(r"(?:^|(?<=[?&;\s]))([A-Za-z0-9_.-]{1,64})=([^&;#\s\"'<>]+)")
-_BEARER: Final = re.compile(r"\b(Bearer|Basic) ([A-Za-z0-9+/=._~-]{8,})")
+_HEADER: Final = re.compile(
+    r"\b(authorization[\"']? {0,4}[:=] {0,4}[\"']?(?:bearer|basic|token) {1,4})([A-Za-z0-9+/=._~-]+)",
+    re.IGNORECASE,
+)
 
 
 def scrub(value: Json, rules: Iterable[Redaction]) -> Json:
@@ -103,7 +107,7 @@ def _scrub_text(text: str, rules: tuple[Redaction, ...]) -> str:
     if "=" in text:
         text = _PAIR.sub(lambda match: _mask_pair(match, rules), text)
     if " " in text and any(rule.covers("authorization") for rule in rules):
-        text = _BEARER.sub(rf"\1 {MASK}", text)
+        text = _HEADER.sub(rf"\1{MASK}", text)
     return text
 
 
