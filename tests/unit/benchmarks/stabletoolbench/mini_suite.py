@@ -1,7 +1,7 @@
 """The shipped mini suite read from its source tree, and its scripted candidates played without an engine.
 
-Nothing is imported into an archive here: answers are looked up in the cache files by the aliases a call
-declares, in the order it declares them, so these tests hold the content of the suite to its README alone.
+Calls are answered from the imported answers by the steps a call declares, in the order it declares them; no
+archive and no store take part, so these tests hold the content of the suite to its README.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from replay.benchmarks.stabletoolbench.cache_keys import parse_cache_key
+from replay.benchmarks.stabletoolbench.importer import StableToolBenchImporter
 from replay.benchmarks.stabletoolbench.naming import tool_identity
 from replay.benchmarks.stabletoolbench.play import play
 from replay.core.canonical import canonical_bytes
-from replay.core.protocols import Answer, Ask, EpisodeContext, Settings
+from replay.core.protocols import Answer, Ask, EpisodeContext, ImportResult, Settings
 from replay.core.trajectory import NoteStep
 from replay.core.types import (
+    CallAlias,
     CallRequest,
     ChatRequest,
     Json,
@@ -37,6 +38,7 @@ __all__ = [
     "Played",
     "Recorded",
     "cache_records",
+    "imported",
     "judge_file",
     "play_all",
     "queries",
@@ -187,31 +189,42 @@ class _Driver:
 
 def _look_up(request: CallRequest) -> tuple[str, ToolResult]:
     """Answer a call by the steps it declares, in order; a miss has an empty step and an empty answer."""
-    recorded = _index()
-    canonical = ("canonical", request.tool, canonical_bytes(request.arguments).decode())
     steps = [
-        *((alias.label, alias.tool, alias.text) for alias in request.aliases_first),
-        canonical,
-        *((alias.label, alias.tool, alias.text) for alias in request.aliases),
+        *map(_alias_step, request.aliases_first),
+        _canonical_step(request),
+        *map(_alias_step, request.aliases),
     ]
-    step = next((step for step in steps if step in recorded), None)
-    body = recorded[step] if step else {"error": "", "response": ""}
+    step = next((step for step in steps if step in _index()), None)
+    text = _index()[step] if step else '{"error": "", "response": ""}'
     label = step[0] if step else ""
     return label, ToolResult(
-        content=json.dumps(body), provenance=Provenance.IMPORTED, body=body, lookup=label
+        content=text, provenance=Provenance.IMPORTED, body=json.loads(text), lookup=label
     )
 
 
 @functools.cache
-def _index() -> dict[tuple[str, str, str], Json]:
-    """Answers by (step, tool, text): the first recorded one keeps a canonical key."""
-    found: dict[tuple[str, str, str], Json] = {}
-    for tool, key, answer in cache_records():
-        parsed = parse_cache_key(key)
-        found.setdefault((parsed.label, tool, key), answer)
-        found.setdefault(("old-name", tool, key), answer)
-        found.setdefault(("canonical", tool, canonical_bytes(parsed.arguments).decode()), answer)
+def imported() -> ImportResult:
+    """The suite as its importer reads it."""
+    return StableToolBenchImporter().load(ROOT, {})
+
+
+@functools.cache
+def _index() -> dict[tuple[str, str, str], str]:
+    """Imported answers by lookup step."""
+    found: dict[tuple[str, str, str], str] = {}
+    for answer in imported().answers:
+        found.update((_alias_step(alias), answer.body) for alias in answer.aliases)
+        if answer.request is not None:
+            found[_canonical_step(answer.request)] = answer.body
     return found
+
+
+def _alias_step(alias: CallAlias) -> tuple[str, str, str]:
+    return alias.label, alias.tool, alias.text
+
+
+def _canonical_step(request: CallRequest) -> tuple[str, str, str]:
+    return "canonical", request.tool, canonical_bytes(request.arguments).decode()
 
 
 def _codes(value: Json) -> Iterator[int]:
