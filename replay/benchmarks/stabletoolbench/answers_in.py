@@ -51,9 +51,9 @@ def is_raw_answer(value: Json) -> bool:
 
 
 def is_converted_file(value: Json) -> bool:
-    """Recognise a group of converted answers by its first record."""
-    first = next(iter(value.values()), None) if isinstance(value, dict) else None
-    return isinstance(first, dict) and "answer" in first and "available_tools" in first
+    """Recognise a group of converted answers by some record of it."""
+    records = value.values() if isinstance(value, dict) else ()
+    return any(isinstance(item, dict) and {"answer", "available_tools"} <= item.keys() for item in records)
 
 
 def read_raw_answer(file: str, value: Json, faults: Faults) -> AnswerRecord | None:

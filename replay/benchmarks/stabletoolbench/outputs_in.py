@@ -68,7 +68,8 @@ class OutputJoiner:
         """Join everything; what belongs to no task is a fault, except the older evaluation set."""
         for answer in self._intake.answers:
             self._add_answer(answer)
-        for record in self._intake.pass_rates:
+        # A table repeats the JSON file beside it, so the exact form comes first.
+        for record in sorted(self._intake.pass_rates, key=lambda found: not found.file.endswith(".json")):
             self._add_pass_rate(record)
         for pair in self._intake.preferences:
             self._add_preference(pair)
@@ -149,12 +150,12 @@ class OutputJoiner:
         statuses = {str(run): label for run, label in record.statuses.items()}
         known = self._outputs.get((candidate, task.id, "pass-rate"))
         if known is not None:
-            if known.data["statuses"] != statuses:
+            if {run: known.data[run] for run in known.data if run != "record"} != statuses:
                 what = f"statuses other than in {known.source}"
                 self._faults.add(what, file=record.file, record=record.id, expected="equal statuses")
             return
-        data = {"statuses": statuses, "record": record.data}
-        self._put(candidate, task, "pass-rate", data=data, source=record.file)
+        # The scorers read the runs; the record beside them is kept because nothing else has it whole.
+        self._put(candidate, task, "pass-rate", data={**statuses, "record": record.data}, source=record.file)
         answer = self._converted(candidate, task)
         if answer is None:
             self.counts["pass-rate-without-answer"] += 1
@@ -188,14 +189,13 @@ class OutputJoiner:
     def _put_points(self, pair: PreferenceRecord, task: PlannedTask) -> None:
         """Note the points of a pair; a candidate compared with several references has them side by side."""
         points = {"reference": pair.reference_points, "candidate": pair.candidate_points}
-        data = {"preferences": {pair.reference: points}, "records": {pair.reference: pair.data}}
+        data = {pair.reference: {**points, "rounds": pair.rounds}}
         key = (pair.candidate, task.id, "preference")
         known = self._outputs.get(key)
-        if known is None or pair.reference in known.data["preferences"]:
+        if known is None or pair.reference in known.data:
             self._put(pair.candidate, task, "preference", data=data, source=pair.file)
-            return
-        joined = {name: {**known.data[name], **data[name]} for name in data}
-        self._outputs[key] = msgspec.structs.replace(known, data=joined)
+        else:
+            self._outputs[key] = msgspec.structs.replace(known, data={**known.data, **data})
 
     def _check_labels(self, file: str, labels: dict[str, str]) -> None:
         """Hold the table of winners against the points; a table alone gives no outputs and is counted."""
@@ -215,8 +215,7 @@ class OutputJoiner:
             what = "no task asks this query" if not tasks else f"{len(tasks)} tasks ask this query"
             self._faults.add(what, file=row.file, record=row.number, expected="the query text of one task")
             return
-        reply = {"reply": row.evaluation, "final_answer": row.final_answer, "prompt": row.prompt}
-        data = {"fac": reply}
+        data = {"reply": row.evaluation, "final_answer": row.final_answer, "prompt": row.prompt}
         self._put(candidate, tasks[0], "fac", data=data, source=row.file)
         verdict = JudgeVerdict(
             label=stated_label(row.evaluation) or "error",

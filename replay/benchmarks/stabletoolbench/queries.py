@@ -48,8 +48,8 @@ class QueryRecord(Record, frozen=True, kw_only=True):
 
 
 def is_query_file(value: Json) -> bool:
-    """Recognise a list whose first record asks something."""
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict) and "query" in value[0]
+    """Recognise a list in which some record asks something."""
+    return isinstance(value, list) and any(isinstance(item, dict) and "query" in item for item in value)
 
 
 def is_id_file(value: Json) -> bool:

@@ -75,15 +75,15 @@ class FacRow(Record, frozen=True, kw_only=True):
 
 
 def is_pass_rate_file(value: Json) -> bool:
-    """Recognise a pass-rate file by the statuses of its first record."""
-    first = next(iter(value.values()), None) if isinstance(value, dict) else None
-    return isinstance(first, dict) and "is_solved" in first
+    """Recognise a pass-rate file by the statuses of some record."""
+    records = value.values() if isinstance(value, dict) else ()
+    return any(isinstance(item, dict) and "is_solved" in item for item in records)
 
 
 def is_preference_file(value: Json) -> bool:
-    """Recognise a preference file by the rounds of its first record."""
-    first = next(iter(value.values()), None) if isinstance(value, dict) else None
-    return isinstance(first, dict) and any(map(_ROUND.fullmatch, first))
+    """Recognise a preference file by the rounds of some record."""
+    records = value.values() if isinstance(value, dict) else ()
+    return any(isinstance(item, dict) and any(map(_ROUND.fullmatch, item)) for item in records)
 
 
 def read_pass_rate(file: str, value: Json, faults: Faults) -> Iterator[PassRateRecord]:
