@@ -135,7 +135,8 @@ def test_parameter_kinds_are_complete() -> None:
     """Types, defaults and response shapes come in every form upstream has."""
     parameters = [p for e in _entries() for p in (*e["required_parameters"], *e["optional_parameters"])]
     types = {parameter["type"] for parameter in parameters}
-    assert {"STRING", "NUMBER", "BOOLEAN", "ENUM", "ARRAY", "DATE (YYYY-MM-DD)", "string"} == types
+    dated = {"DATE (YYYY-MM-DD)", "TIME (24-hour HH:MM)"}
+    assert {"STRING", "NUMBER", "BOOLEAN", "ENUM", "ARRAY", "OBJECT", "string", *dated} == types
     assert {str, int, float, bool, list} == {type(parameter["default"]) for parameter in parameters}
     assert {dict, list, str} == {type(entry["template_response"]) for entry in _entries()}
 
