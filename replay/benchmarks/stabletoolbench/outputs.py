@@ -42,6 +42,7 @@ JOINED: Final = "joined"
 """Form of an output that several files tell of; its data holds one entry a form."""
 
 _FORMS: Final = "raw or converted answers, pass-rate, preference or completeness results of StableToolBench"
+_SUFFIXES: Final = (".json", ".csv", ".tsv")
 _TRIAL: Final = re.compile(r"trial-(0|[1-9][0-9]{0,5})")
 _LABEL_POINTS: Final = {"reference": (1, 0), "candidate": (0, 1), "tie": (1, 1)}
 """A preference table has the winner only; one point stands for it."""
@@ -69,18 +70,17 @@ def read_outputs(path: Path, tasks: Mapping[str, Task]) -> tuple[Output, ...]:
     tree = _OneFile(path) if path.is_file() else SourceTree(path)
     faults = Faults()
     book = _Book(tasks, faults)
-    seen = 0
     for relative in tree.files:
-        if relative.endswith((".json", ".csv", ".tsv")):
+        if relative.endswith(_SUFFIXES):
             label, trial = _place(path, relative)
-            before = len(tree.skipped)
             for part in _read_file(tree, relative, label, book):
                 book.add(part, trial=trial, source=relative)
-            seen += len(tree.skipped) == before
+    for relative, why in sorted(tree.skipped.items()):
+        if relative.endswith(_SUFFIXES):
+            faults.add(why, file=relative, expected=_FORMS)
     faults.raise_if_any()
     if not book.outputs:
-        found = f"{seen} JSON or table files, none with a record" if seen else "no JSON or table file"
-        raise InputError(f"nothing to score: {found}", where=path.name, expected=_FORMS)
+        raise InputError("nothing to score: no record in any file", where=path.name, expected=_FORMS)
     return book.close()
 
 
