@@ -32,7 +32,7 @@ app = typer.Typer(
 )
 
 
-def _print_version(value: bool) -> None:  # noqa: FBT001  typer calls it with the flag
+def _print_version(value: bool) -> None:
     if value:
         sys.stdout.write(f"replay {__version__}\n")
         raise typer.Exit

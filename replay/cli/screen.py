@@ -63,8 +63,8 @@ class Screen:
             yield _stay_quiet
             return
         # rich costs 60 ms to import and is needed on a terminal only.
-        from rich.console import Console  # noqa: PLC0415
-        from rich.progress import Progress  # noqa: PLC0415
+        from rich.console import Console
+        from rich.progress import Progress
 
         with Progress(console=Console(stderr=True), transient=True) as bars:
             bar = bars.add_task(title, total=None)

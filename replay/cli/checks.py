@@ -1,0 +1,189 @@
+"""`replay verify`, `compare`, `explain`, `misses`, `export`: looking at what is there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replay.cli import options as opt
+from replay.cli.screen import Screen, render_table
+from replay.core.types import Json
+
+__all__ = ["add_to", "report_archive"]
+
+_SHOWN_FINDINGS = 20
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog="Example: replay verify runs/my-run --recompute")(verify)
+    app.command(epilog="Example: replay compare runs/a runs/b")(compare)
+    app.command(epilog="Example: replay explain runs/my-run 588")(explain)
+    app.command(epilog="Example: replay misses runs/my-run -o want-list.json")(misses)
+    app.command(epilog="Example: replay export runs/my-run --form converted -o answers/")(export)
+
+
+def verify(
+    path: Annotated[Path, typer.Argument(help="A .replay file or a run directory.")],
+    sample: Annotated[float | None, typer.Option(help="Archives: check only this share (0..1).")] = None,
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="Runs: play every episode again and compare step by step.")
+    ] = False,
+    key: Annotated[
+        list[Path] | None, typer.Option(help="Archives: public key that must have signed.")
+    ] = None,
+    archive: Annotated[str, typer.Option(help="Runs: the archive, when it is not a shipped one.")] = "",
+    home: opt.Home = None,
+    json: opt.JsonFlag = False,
+) -> int:
+    """Check an archive or a run: re-hash everything, score again, recompute on request."""
+    screen = Screen(json=json)
+    if path.is_dir():
+        return _verify_run(path, screen, recompute=recompute, archive=archive, home=home)
+    return report_archive(path, screen, sample=sample, keys=tuple(key or ()))
+
+
+def compare(
+    left: Annotated[Path, typer.Argument(help="A run directory.")],
+    right: Annotated[Path, typer.Argument(help="Another run directory.")],
+    json: opt.JsonFlag = False,
+) -> int:
+    """Compare two runs: first differing step, changed verdicts, metric deltas; exit 1 when they differ."""
+    from replay.wiring.comparing import compare_runs
+
+    screen = Screen(json=json)
+    found = compare_runs(left, right)
+    screen.emit(found.to_json())
+    screen.say(f"left   {found.left_root}")
+    screen.say(f"right  {found.right_root}")
+    for line in found.lines():
+        screen.say(line)
+    return 0 if found.is_same else 1
+
+
+def explain(
+    place: Annotated[str, typer.Argument(help="A run directory, or an archive.")],
+    what: Annotated[str, typer.Argument(help="A task id of the run, or a key of the archive.")],
+    trial: Annotated[int, typer.Option(help="Which trial of the task.")] = 0,
+    home: opt.Home = None,
+    json: opt.JsonFlag = False,
+) -> int:
+    """Show how an answer came about: key and preimage, source, provenance, verdicts and their evidence."""
+    from replay.wiring.explaining import explain_key, explain_task
+
+    screen = Screen(json=json)
+    if Path(place).is_dir():
+        document = explain_task(Path(place), what, trial=trial)
+    else:
+        document = explain_key(place, what, home=home)
+    screen.emit(document)
+    for line in _lines(document, ""):
+        screen.say(line)
+    return 0
+
+
+def misses(
+    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the want list here, as JSON.")
+    ] = None,
+    json: opt.JsonFlag = False,
+) -> int:
+    """List what a run missed: what a connected site should record. Exit 4 when there is anything."""
+    from replay.wiring.explaining import list_misses, write_document
+
+    screen = Screen(json=json)
+    document = list_misses(run)
+    if output is not None:
+        write_document(output, document)
+        screen.log(f"want list written: {len(document['wants'])} entries")
+    screen.emit(document)
+    for want in document["wants"]:
+        screen.say(f"task {want['task']} trial {want['trial']}  {want['stop']}: {want['detail']}")
+    screen.say(f"{len(document['wants'])} misses")
+    return 4 if document["wants"] else 0
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="A run directory.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")],
+    form: Annotated[str, typer.Option(help="Form of the files; a wrong name lists all.")] = "",
+    archive: Annotated[str, typer.Option(help="The archive, when it is not a shipped one.")] = "",
+    home: opt.Home = None,
+    json: opt.JsonFlag = False,
+) -> int:
+    """Write a run's outcomes in the benchmark's own file forms, for its upstream tools."""
+    from replay.wiring.explaining import export_run
+
+    screen = Screen(json=json)
+    files = export_run(run, output, form=form, archive=archive, home=home)
+    screen.emit({"files": [path.relative_to(output).as_posix() for path in files]})
+    screen.say(f"{len(files)} files in {output}")
+    return 0
+
+
+def report_archive(path: Path, screen: Screen, *, sample: float | None, keys: tuple[Path, ...]) -> int:
+    """Verify an archive and its signatures and print every finding; 5 when damaged, 1 when not signed."""
+    from msgspec import to_builtins
+
+    from replay.store.archive.verify import verify_archive
+    from replay.store.signing import check_signatures
+
+    report = verify_archive(path, sample=sample)
+    signed = check_signatures(path, keys, root=report.root) if keys else None
+    document = {**to_builtins(report), "ok": report.ok}
+    if signed is not None:
+        document["signature"] = to_builtins(signed)
+    screen.emit(document)
+    screen.say(f"{report.name} {report.version}  {report.root}")
+    screen.say(f"{report.rows_checked} of {report.rows_total} rows checked: {report.covered}")
+    for finding in report.findings[:_SHOWN_FINDINGS]:
+        screen.say(f"damaged: {finding.member} {finding.record} {finding.what}".replace("  ", " "))
+    if len(report.findings) > _SHOWN_FINDINGS:
+        screen.say(f"and {len(report.findings) - _SHOWN_FINDINGS} more findings, all of them with --json")
+    if signed is not None:
+        screen.say("signatures hold" if signed.valid else "signatures do not hold")
+        for reason in signed.reasons:
+            screen.say(f"  {reason}")
+    screen.say("ok" if report.ok else f"{len(report.findings)} findings")
+    if not report.ok:
+        return 5
+    return 0 if signed is None or signed.valid else 1
+
+
+def _verify_run(path: Path, screen: Screen, *, recompute: bool, archive: str, home: Path | None) -> int:
+    from replay.wiring.checking import check_run
+
+    with screen.progress("episodes") as advance:
+        found = check_run(path, archive=archive, home=home, recompute=recompute, progress=advance)
+    screen.emit(found.to_json())
+    screen.say(f"run root {found.root}")
+    screen.say(
+        f"{found.episodes} episodes re-hashed, {found.rescored} scored again, {found.recomputed} played again"
+    )
+    if found.not_rescored:
+        screen.say(f"not scored again: {found.not_rescored}")
+    rows = [(item.member, item.record, item.what) for item in found.findings[:_SHOWN_FINDINGS]]
+    if rows:
+        screen.say(render_table(("file", "record", "finding"), rows))
+    screen.say("ok" if found.ok else f"{len(found.findings)} findings")
+    return found.exit_code
+
+
+def _lines(value: Json, indent: str) -> list[str]:
+    """Lay a document out for eyes, one leaf a line."""
+    if isinstance(value, dict):
+        pairs = [(f"{name}:", item) for name, item in value.items()]
+    elif isinstance(value, list):
+        pairs = [("-", item) for item in value]
+    else:
+        return [f"{indent}{value}"]
+    lines: list[str] = []
+    for head, item in pairs:
+        if isinstance(item, (dict, list)) and item:
+            lines += [f"{indent}{head}", *_lines(item, indent + "  ")]
+        else:
+            lines.append(f"{indent}{head} {item}".rstrip())
+    return lines

@@ -1,0 +1,107 @@
+"""Stores -> archives, layers and signatures: what the `archive` commands do beyond one call."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from replay.core.errors import DamagedError, StoreError
+from replay.store.archive.freeze import ArchiveContent, freeze, freeze_store
+from replay.store.archive.layers import delta
+from replay.store.archive.manifest import ArchiveFacts, ArchiveManifest, facts_of, stored_facts
+from replay.store.archive.reader import read_manifest
+from replay.store.archive.verify import verify_archive
+from replay.store.layers import LayeredStore
+from replay.store.signing import load_envelope, make_statement, sign_statement, signature_path
+from replay.store.snapshots import SnapshotStore
+from replay.wiring.library import locate_stores
+
+__all__ = ["freeze_folder", "sign_archive"]
+
+
+def freeze_folder(
+    store: Path,
+    output: Path,
+    *,
+    label: tuple[str, str] = ("", ""),
+    bases: tuple[Path, ...] = (),
+    merge: bool = False,
+    overwrite: bool = False,
+) -> ArchiveManifest:
+    """Freeze a store folder: alone, as a layer on base archives, or merged with them.
+
+    label: name and version; empty ones are kept as stored.
+    bases: all layers below, the lowest first. What they hold wins over the store: an overlay only adds.
+
+    Errors:  InputError when a store without facts gets no base to take them from; those of freezing.
+    """
+    name, version = label
+    with ExitStack() as stack:
+        opened = stack.enter_context(_open(store))
+        if not bases:
+            facts = _facts(opened, name, version)
+            return freeze_store(opened, output, facts=facts, overwrite=overwrite)
+        below = [stack.enter_context(SnapshotStore.open_sealed(path)) for path in _base_stores(bases)]
+        layered = LayeredStore(below, opened)
+        lowest = facts_of(read_manifest(bases[-1]))
+        facts = replace(lowest, name=name or lowest.name, version=version or f"{lowest.version}+", bases=())
+        content = ArchiveContent(
+            facts=facts,
+            tables={table: list(layered.table(table)) for table in layered.tables()},
+            snapshots=list(layered.scan()),
+        )
+        return freeze(content if merge else delta(content, bases), output, overwrite=overwrite)
+
+
+def sign_archive(archive: Path, key: Path) -> tuple[Path, tuple[str, ...]]:
+    """Verify an archive whole, then sign it beside; returns the signature file and all key ids in it.
+
+    Errors:  DamagedError for an archive that does not verify: a damaged file is never signed.
+    """
+    report = verify_archive(archive)
+    if not report.ok:
+        first = report.findings[0]
+        raise DamagedError(
+            f"the archive does not verify: {first.what}",
+            where=f"{archive.name}, {first.member}",
+            next_step=f"replay archive verify {archive.name}",
+        )
+    path = signature_path(archive)
+    statement = make_statement(archive, root=report.root, name=report.name, version=report.version)
+    envelope = sign_statement(statement, key, earlier=load_envelope(path))
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        temporary.write_bytes(msgspec.json.format(msgspec.json.encode(envelope), indent=2) + b"\n")
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StoreError(
+            f"cannot write the signature: {error.strerror}",
+            where=path.name,
+            expected="a folder that can be written to",
+            next_step="copy the archive to one, sign it there, and copy the signature back",
+        ) from None
+    return path, tuple(signature.keyid for signature in envelope.signatures)
+
+
+def _open(store: Path) -> SnapshotStore:
+    try:
+        return SnapshotStore.open_sealed(store)
+    except StoreError:
+        return SnapshotStore.open_reader(store)
+
+
+def _facts(store: SnapshotStore, name: str, version: str) -> ArchiveFacts | None:
+    """The facts a thawed store carries, renamed where asked; None to use them as they are."""
+    if not name and not version:
+        return None
+    facts = stored_facts(store.meta)
+    return replace(facts, name=name or facts.name, version=version or facts.version)
+
+
+def _base_stores(bases: tuple[Path, ...]) -> list[Path]:
+    paths, _ = locate_stores(bases[-1], bases=bases[:-1])
+    return [Path(path) for path in paths.stores]

@@ -1,0 +1,242 @@
+"""One run from a request to its root: archive, plan, workers, run directory, summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from replay import __version__
+from replay.benchmarks.registry import get_benchmark
+from replay.core.canonical import digest
+from replay.core.keys import RECIPE_VERSION
+from replay.core.network import NetworkGuard
+from replay.core.protocols import Settings
+from replay.core.types import Digest, Json, Record, Snapshot
+from replay.engine.plan import PlanItem, digest_plan, make_plan
+from replay.engine.rundir.manifest import RunInputs, RunManifest
+from replay.engine.rundir.reading import load_run
+from replay.engine.rundir.writing import RunFolder
+from replay.engine.runner import Progress, run_plan
+from replay.store.snapshots import SnapshotStore
+from replay.wiring.candidates import choose_candidate, choose_judge
+from replay.wiring.library import Library, LibraryPaths, find_archive, locate_stores, open_library
+from replay.wiring.modes import Modes
+from replay.wiring.sources import AnswerPlan, CandidatePlan
+from replay.wiring.summaries import RunSummary, summarize_run
+from replay.wiring.workers import WorkPlan, worker_spec
+
+__all__ = ["Prepared", "RunReport", "RunRequest", "execute_run", "prepare_run"]
+
+OVERLAY = "overlay"
+"""Folder inside a run directory that holds what the run recorded."""
+
+
+class RunRequest(Record, frozen=True, kw_only=True):
+    """What a user asks for. Paths are used and never stored."""
+
+    archive: str
+    candidate: str = ""
+    """Recorded name, `scripted:FILE` or `outputs:PATH`; empty when the archive has just one."""
+    candidate_name: str = ""
+    """Which of several candidates an outputs path is about."""
+    judge: str = ""
+    modes: Modes = Modes()
+    select: tuple[str, ...] = ()
+    limit: int | None = None
+    trials: int = 1
+    jobs: int = 1
+    out: str = ""
+    """Run directory; empty: `runs/NAME-HASH` in the current folder."""
+    home: str = ""
+    bases: tuple[str, ...] = ()
+    overlay: str = ""
+    """Overlay of an earlier run to read; an input of the run, by its digest."""
+    keep_errors: bool = False
+    live: str = ""
+    simulator: str = ""
+    judge_maker: str = ""
+    protocol: str = ""
+    rules: str = ""
+    judge_runs: int | None = None
+    reference: str = ""
+    seed: int | None = None
+    options: dict[str, Json] = msgspec.field(default_factory=dict)
+
+
+class Prepared(Record, frozen=True, kw_only=True):
+    """A request made definite: everything that the run is a function of."""
+
+    library: LibraryPaths
+    work: WorkPlan
+    plan: tuple[PlanItem, ...]
+    manifest: RunManifest
+    out: str
+
+
+class RunReport(Record, frozen=True, kw_only=True):
+    """What came out."""
+
+    out: str
+    manifest: RunManifest
+    summary: RunSummary
+
+    def to_json(self) -> dict[str, Json]:
+        """The document of `run --json`."""
+        roots, guard = self.manifest.roots, self.manifest.guard
+        return {
+            "run_root": None if roots is None else roots.run_root,
+            **msgspec.to_builtins(self.summary),
+            "archives": dict(self.manifest.inputs.archives),
+            "network_attempts": None if guard is None else guard.network_attempts,
+            "roots": None if roots is None else msgspec.to_builtins(roots),
+        }
+
+
+def execute_run(request: RunRequest, *, progress: Callable[[Progress], None] | None = None) -> RunReport:
+    """Run a request to its end, or go on where an earlier run of the same request stopped.
+
+    Errors:  those of opening archives and of the run directory, which can be resumed whatever happens.
+    """
+    prepared = prepare_run(request)
+    guard = NetworkGuard()
+    with RunFolder(Path(prepared.out), prepared.manifest, prepared.plan) as folder:
+        with _sink(Path(prepared.out) / OVERLAY) as sink, guard:
+            run_plan(
+                prepared.plan,
+                folder,
+                worker_spec(prepared.work),
+                jobs=request.jobs,
+                sink=sink,
+                progress=progress,
+            )
+        benchmark = get_benchmark(prepared.library.benchmark)
+        candidate = prepared.work.answers.candidate.name
+        summary = summarize_run(benchmark, load_run(Path(prepared.out)), prepared.plan, candidate=candidate)
+        manifest = folder.finish(msgspec.to_builtins(summary))
+    return RunReport(out=prepared.out, manifest=manifest, summary=summary)
+
+
+def prepare_run(request: RunRequest) -> Prepared:
+    """Open the archive, fill in what the request left out, and fix plan, seeds and inputs."""
+    home = Path(request.home) if request.home else None
+    paths, _ = locate_stores(
+        find_archive(request.archive), home=home, bases=[Path(base) for base in request.bases]
+    )
+    with open_library(paths) as library:
+        benchmark = get_benchmark(paths.benchmark)
+        candidate = choose_candidate(request.candidate, request.candidate_name, benchmark, library)
+        settings = benchmark.check_settings(_settings(request, library, candidate))
+        judge = choose_judge(request.judge, library)
+        plan = make_plan(
+            library.tasks(),
+            benchmark=paths.benchmark,
+            seed=settings.seed,
+            trials=request.trials,
+            select=request.select,
+            limit=request.limit,
+        )
+        work = WorkPlan(
+            library=paths,
+            settings=settings,
+            overlay=request.overlay,
+            answers=AnswerPlan(
+                benchmark=paths.benchmark,
+                archive=paths.name,
+                modes=request.modes,
+                candidate=candidate,
+                judge=judge,
+                live=request.live,
+                simulator=request.simulator,
+                judge_maker=request.judge_maker,
+                keep_errors=request.keep_errors,
+            ),
+        )
+        manifest = _manifest(request, work, plan, _archives(library, request.overlay))
+    return Prepared(
+        library=paths,
+        work=work,
+        plan=plan,
+        manifest=manifest,
+        out=request.out or _default_out(paths, manifest),
+    )
+
+
+def _settings(request: RunRequest, library: Library, candidate: CandidatePlan) -> Settings:
+    """What was recorded with the candidate, overridden by what the user named."""
+    row = library.candidates().get(candidate.name)
+    recorded = row is not None and row.identity == candidate.identity
+    base = (
+        Settings(protocol=row.protocol, rules=row.rules, options=row.options, seed=row.seed)
+        if row is not None and recorded
+        else Settings()
+    )
+    merged = {**(base.options or {}), **request.options}
+    return replace(
+        base,
+        protocol=request.protocol or base.protocol,
+        rules=request.rules or base.rules,
+        judge_runs=base.judge_runs if request.judge_runs is None else request.judge_runs,
+        reference=request.reference or base.reference,
+        seed=base.seed if request.seed is None else request.seed,
+        options=merged or None,
+    )
+
+
+def _archives(library: Library, overlay: str) -> dict[str, str]:
+    archives = {library.paths.name: str(library.paths.root)}
+    if overlay:
+        archives["overlay"] = _digest_overlay(Path(overlay))
+    return archives
+
+
+def _digest_overlay(path: Path) -> Digest:
+    with SnapshotStore.open_reader(path) as store:
+        return digest("overlay", [digest("snapshot", msgspec.to_builtins(snap)) for snap in store.scan()])
+
+
+def _manifest(
+    request: RunRequest, work: WorkPlan, plan: tuple[PlanItem, ...], archives: dict[str, str]
+) -> RunManifest:
+    models: dict[str, Json] = {"candidate": work.answers.candidate.identity}
+    if work.answers.judge is not None:
+        models["judge"] = work.answers.judge
+    return RunManifest(
+        inputs=RunInputs(
+            benchmark=work.answers.benchmark,
+            archives=archives,
+            models=models,
+            settings=work.settings,
+            trials=request.trials,
+            plan=digest_plan(plan),
+            planned=len(plan),
+            recipe_version=RECIPE_VERSION,
+        ),
+        conditions={"modes": msgspec.to_builtins(request.modes), "program": __version__},
+    )
+
+
+def _default_out(paths: LibraryPaths, manifest: RunManifest) -> str:
+    """Name a run directory after what goes in, so that the same command finds its own run again."""
+    asked = digest("run-name", [msgspec.to_builtins(manifest.inputs), manifest.conditions])
+    return str(Path("runs") / f"{paths.name}-{asked.removeprefix('sha256:')[:12]}")
+
+
+@contextmanager
+def _sink(path: Path) -> Iterator[Callable[[tuple[Snapshot, ...]], None]]:
+    """Write new snapshots to the run's own overlay, which is made when the first one comes."""
+    opened: list[SnapshotStore] = []
+
+    def write(snapshots: tuple[Snapshot, ...]) -> None:
+        if not opened:
+            opened.append(SnapshotStore.open_writable(path) if path.exists() else SnapshotStore.create(path))
+        opened[0].put_many(snapshots)
+
+    try:
+        yield write
+    finally:
+        for store in opened:
+            store.close()

@@ -1,0 +1,107 @@
+"""Scores what another harness produced, item by item, without a run directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from replay.benchmarks.registry import get_benchmark
+from replay.core.errors import InputError
+from replay.core.protocols import Benchmark
+from replay.core.types import Json, Record
+from replay.engine.roles import EpisodeVerdicts
+from replay.engine.worker import EpisodeResult
+from replay.wiring.runs import Prepared, RunRequest, prepare_run
+from replay.wiring.summaries import RunSummary, summarize_episodes
+from replay.wiring.workers import make_output_worker
+
+__all__ = ["Scored", "check_benchmark", "item_line", "score_outputs"]
+
+
+class Scored(Record, frozen=True, kw_only=True):
+    """All items and what they come to."""
+
+    items: tuple[EpisodeVerdicts, ...]
+    summary: RunSummary
+    archives: dict[str, str]
+
+
+def score_outputs(
+    request: RunRequest, *, benchmark: str, each: Callable[[EpisodeVerdicts, int, int], None] | None = None
+) -> Scored:
+    """Score every planned item of a request whose candidate is a set of outputs.
+
+    Errors:  InputError when the archive is of another benchmark, when outputs cannot be read, or when the
+             candidate is none of outputs.
+    """
+    prepared = prepare_run(request)
+    check_benchmark(prepared, benchmark)
+    results = tuple(_score(prepared, each))
+    made = get_benchmark(prepared.library.benchmark)
+    episodes = tuple(result.verdicts for result in results)
+    candidate = prepared.work.answers.candidate.name
+    summary = summarize_episodes(
+        made,
+        prepared.plan,
+        episodes,
+        candidate=candidate,
+        trajectories=lambda: iter(result.trajectory for result in results),
+    )
+    return Scored(items=episodes, summary=summary, archives=dict(prepared.manifest.inputs.archives))
+
+
+def check_benchmark(prepared: Prepared, benchmark: str) -> None:
+    """Refuse an archive of another benchmark than the one that was named."""
+    found = prepared.library.benchmark
+    if benchmark != found:
+        raise InputError(
+            f"archive {prepared.library.name!r} is of benchmark {found!r}",
+            expected=f"an archive of {benchmark!r}",
+            next_step=f"replay score {found} ...",
+        )
+
+
+def item_line(episode: EpisodeVerdicts, benchmark: Benchmark) -> dict[str, Json]:
+    """One JSON line of `replay score --json`: id, compat and strict by metric."""
+    sides: dict[str, dict[str, Json]] = {"compat": {}, "strict": {}}
+    for verdict in episode.verdicts:
+        sides["compat"][verdict.metric] = _score_json(verdict.compat)
+        sides["strict"][verdict.metric] = _score_json(verdict.strict)
+    differs = {v.metric: v.differs for v in episode.verdicts if v.differs}
+    flags = sorted({flag for verdict in episode.verdicts for flag in verdict.flags})
+    return {
+        "id": episode.task,
+        "benchmark": benchmark.name,
+        "split": episode.split,
+        "trial": episode.trial,
+        **sides,
+        "differs": differs,
+        "flags": flags,
+    }
+
+
+def _score(
+    prepared: Prepared, each: Callable[[EpisodeVerdicts, int, int], None] | None
+) -> Iterator[EpisodeResult]:
+    kind = prepared.work.answers.candidate.kind
+    if kind != "outputs":
+        raise InputError(
+            f"candidate {prepared.work.answers.candidate.name!r} has no outputs to score",
+            expected="--outputs PATH, or a candidate whose outputs are in the archive",
+            next_step="play it with: replay run",
+        )
+    worker = make_output_worker(msgspec.to_builtins(prepared.work))
+    try:
+        for done, item in enumerate(prepared.plan, start=1):
+            result = worker.run(item)
+            if each is not None:
+                each(result.verdicts, done, len(prepared.plan))
+            yield result
+    finally:
+        worker.close()
+
+
+def _score_json(score: Json) -> Json:
+    plain = msgspec.to_builtins(score)
+    return {name: value for name, value in plain.items() if name == "value" or value not in (None, "", [], 0)}
