@@ -32,7 +32,7 @@ from replay.store.entries import (
     unpack_entry,
 )
 from replay.store.preparing import Prepared
-from replay.store.records import FRAME_MAGIC, encode_object
+from replay.store.records import FRAME_MAGIC, ObjectEncoder
 from replay.store.view import DATABASES, DUPSORT, MEMBER_BYTES, member_scope, scope_hash
 
 __all__ = ["Builder"]
@@ -78,6 +78,7 @@ class Builder:
         self._owners: dict[bytes, bytes] = {}
         self._dictionaries: dict[int, Dictionary] = {}
         self._codecs: list[tuple[int, Any]] = []
+        self._encoders: list[ObjectEncoder] = []
 
     def add(self, one: Prepared) -> None:
         """Add one answer. Errors: InputError when it does not come after the one before."""
@@ -147,6 +148,7 @@ class Builder:
             else (ZSTD, make_compressor().compress)
             for which in (BODY, HEAD)
         ]
+        self._encoders = [ObjectEncoder(self._dictionaries.get(which)) for which in (BODY, HEAD)]
         for one in waiting:
             self._write(one)
 
@@ -200,7 +202,7 @@ class Builder:
 
     def _put_object(self, plain: bytes, digest: bytes, which: int) -> Part:
         if self._transaction.get(digest, db=self._handles["objects"]) is None:
-            envelope = encode_object(plain, dictionary=self._dictionaries.get(which))
+            envelope = self._encoders[which].encode(plain, digest)
             self._transaction.put(digest, envelope, db=self._handles["objects"])
         return Part(ELSEWHERE, digest, b"")
 

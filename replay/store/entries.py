@@ -180,7 +180,8 @@ def raw_key(key: str) -> bytes:
             raw = bytes.fromhex(key[7:])
         except ValueError:
             raw = b""
-        if raw.hex() == key[7:]:
+        # fromhex also takes blanks and upper case: the first give fewer bytes, the second is asked for.
+        if len(raw) == 32 and key.islower():
             return raw
     raise InputError(f"not a key: {key!r}"[:200], expected="sha256: and 64 lower-case hex digits")
 

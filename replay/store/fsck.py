@@ -5,16 +5,15 @@ Findings are named; nothing is repaired, since a store can always be rebuilt fro
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import ParamSpec
 
+from replay.core.canonical import parse_json
 from replay.core.errors import DamagedError, ReplayError
 from replay.core.types import Record
 from replay.store.entries import raw_key, split_row_name, text_key, unpack_entry
 from replay.store.environment import Environment
 from replay.store.marker import DATA_NAME, file_digest
-from replay.store.records import decode_object
 from replay.store.view import MEMBER_BYTES, View, member_scope, scope_hash
 
 __all__ = ["Finding", "check_store"]
@@ -151,13 +150,13 @@ def _check_members(view: View, name: bytes, value: bytes) -> None:
 def _tables(view: View) -> Iterator[Finding | None]:
     for name, envelope in view.rows(view.tables):
         where = name.replace(b"\x00", b" ").decode("utf-8", "replace")
-        yield _try("table-row", where, decode_object, envelope, {})
+        yield _try("table-row", where, view.parts.decode, envelope)
 
 
 def _meta(view: View) -> Iterator[Finding | None]:
     for name, envelope in view.rows(view.meta):
-        yield _try("meta", name.decode("utf-8", "replace"), _check_meta, envelope)
+        yield _try("meta", name.decode("utf-8", "replace"), _check_meta, view, envelope)
 
 
-def _check_meta(envelope: bytes) -> None:
-    json.loads(decode_object(envelope, {}))
+def _check_meta(view: View, envelope: bytes) -> None:
+    parse_json(view.parts.decode(envelope))

@@ -11,7 +11,7 @@ import zstandard
 from replay.core.errors import DamagedError
 from replay.store.dictionaries import Dictionary
 from replay.store.entries import BODY, DICTIONARY, ELSEWHERE, KINDS, PLAIN, Part
-from replay.store.records import FRAME_MAGIC, decode_object, decompress
+from replay.store.records import FRAME_MAGIC, ObjectDecoder, decompress
 
 __all__ = ["PartReader"]
 
@@ -29,7 +29,7 @@ class PartReader:
         self._where = where
         self._plain: zstandard.ZstdDecompressor | None = None
         self._dictionaries: dict[tuple[int, int], Dictionary] | None = None
-        self._by_id: dict[bytes, Dictionary] = {}
+        self._decoder: ObjectDecoder | None = None
         self._decompressors: dict[tuple[int, int], zstandard.ZstdDecompressor] = {}
 
     def part(self, part: Part, kind: int, which: int) -> bytes:
@@ -44,11 +44,16 @@ class PartReader:
         where = f"{self._where}, object {digest.hex()}"
         if value is None:
             raise DamagedError("object is missing", where=where, next_step="thaw the archive again")
-        self.dictionaries()
-        plain = decode_object(value, self._by_id)
+        plain = self.decode(value)
         if value[4:36] != digest:
             raise DamagedError("object lies under another's name", where=where)
         return plain
+
+    def decode(self, envelope: bytes) -> bytes:
+        """Plain bytes of an envelope, proved."""
+        if self._decoder is None:
+            self._decoder = ObjectDecoder({one.id: one for one in self.dictionaries().values()})
+        return self._decoder.decode(envelope)
 
     def dictionaries(self) -> dict[tuple[int, int], Dictionary]:
         """Dictionaries of this store by (kind, part). Errors: DamagedError when one differs from its digest."""
@@ -59,7 +64,6 @@ class PartReader:
                 if dictionary.digest != value[:32] or len(name) != 2:
                     raise DamagedError("dictionary differs from its digest", where=self._where)
                 found[name[0], name[1]] = dictionary
-            self._by_id = {dictionary.id: dictionary for dictionary in found.values()}
             self._dictionaries = found
         return self._dictionaries
 

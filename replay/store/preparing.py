@@ -8,14 +8,15 @@ from typing import Final, NamedTuple
 import msgspec
 
 from replay.core.canonical import canonical_bytes
-from replay.core.errors import CanonicalError, DamagedError
-from replay.core.types import Json, Snapshot
+from replay.core.errors import CanonicalError
+from replay.core.types import Json, Key, Snapshot
 from replay.store.entries import KINDS, pack_sequence, raw_key, traits_of
 from replay.store.records import MAX_VALUE_BYTES, check_size, object_digest
 
-__all__ = ["Prepared", "head_aliases", "prepare", "prepare_batches"]
+__all__ = ["Prepared", "decode_head", "head_aliases", "prepare", "prepare_batches"]
 
-_decode_head: Final = msgspec.json.Decoder(tuple[msgspec.Raw, tuple[str, ...], msgspec.Raw]).decode
+_decode_head: Final = msgspec.json.Decoder(tuple[Json, tuple[Key, ...], Json]).decode
+_decode_aliases: Final = msgspec.json.Decoder(tuple[msgspec.Raw, tuple[str, ...], msgspec.Raw]).decode
 
 
 class Prepared(NamedTuple):
@@ -80,13 +81,17 @@ def prepare(snapshot: Snapshot, *, request: bytes | None = None, meta: bytes | N
     )
 
 
+def decode_head(head: bytes) -> tuple[Json, tuple[Key, ...], Json]:
+    """Read (request, aliases, meta) from a head that was proved. Errors: ValueError when it is not one.
+
+    A proved head was written by `prepare`, so it is canonical and needs no strict reading a second time.
+    """
+    return _decode_head(head)
+
+
 def head_aliases(head: bytes) -> tuple[bytes, ...]:
-    """Raw alias keys named in a head. Errors: DamagedError when it is not a head."""
-    try:
-        _, aliases, _ = _decode_head(head)
-    except msgspec.DecodeError as error:
-        raise DamagedError(f"head cannot be read: {error}", expected="[request, aliases, meta]") from None
-    return tuple(map(raw_key, aliases))
+    """Raw alias keys named in a proved head. Errors: ValueError when it is not one."""
+    return tuple(map(raw_key, _decode_aliases(head)[1]))
 
 
 def prepare_batches(

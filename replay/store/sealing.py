@@ -22,7 +22,7 @@ from replay.store.entries import BODY, HEAD, Place, split_row_name, unpack_entry
 from replay.store.environment import Access, Environment, open_lmdb
 from replay.store.marker import DATA_NAME, Marker, file_digest, write_marker
 from replay.store.preparing import Prepared, head_aliases
-from replay.store.records import encode_object, object_digest
+from replay.store.records import ObjectEncoder, encode_object, object_digest
 from replay.store.view import META_PREFIX, View, table_prefix
 
 __all__ = ["build_sealed", "meta_rows", "seal_environment"]
@@ -44,11 +44,10 @@ def build_sealed(
     with _sealed(target) as builder:
         for one in answers:
             builder.add(one)
+        encode = ObjectEncoder().encode
         for name, rows in tables:
             prefix = table_prefix(name)
-            builder.add_rows(
-                "tables", ((prefix + identity.encode(), encode_object(plain)) for identity, plain in rows)
-            )
+            builder.add_rows("tables", ((prefix + row.encode(), encode(plain)) for row, plain in rows))
         builder.add_rows("meta", meta_rows(meta))
 
 

@@ -25,7 +25,7 @@ from replay.store.fsck import Finding, check_store
 from replay.store.layers import LayeredStore
 from replay.store.marker import Marker, write_marker
 from replay.store.preparing import prepare, prepare_batches
-from replay.store.records import check_size, decode_object, encode_object
+from replay.store.records import ObjectDecoder, ObjectEncoder, check_size
 from replay.store.sealing import meta_rows, seal_environment
 from replay.store.view import View, table_prefix
 from replay.store.writing import PutOutcome, Writer
@@ -134,10 +134,11 @@ class SnapshotStore:
         """Rows of a table sorted by id; none when there is no such table."""
         prefix = table_prefix(_check_table(name))
         start = prefix
+        decode = ObjectDecoder({}).decode
         while True:
             rows = self._environment.read(View.table_rows, name, start, _SCAN_ROWS)
             for row_name, envelope in rows:
-                yield row_name[len(prefix) :].decode(), decode_object(envelope, {})
+                yield row_name[len(prefix) :].decode(), decode(envelope)
             if len(rows) < _SCAN_ROWS:
                 return
             start = rows[-1][0] + b"\x00"
@@ -197,6 +198,7 @@ class SnapshotStore:
         Errors: InputError for a bad name or id, or an id that holds other bytes; LimitError over 16 MiB.
         """
         prefix = table_prefix(_check_table(name))
+        encode = ObjectEncoder().encode
         batch: list[tuple[bytes, bytes]] = []
         held = 0
         for identity, plain in rows:
@@ -205,7 +207,7 @@ class SnapshotStore:
             if not 0 < len(encoded) <= _ID_BYTES:
                 raise InputError("bad row id", where=where, expected=f"1 to {_ID_BYTES} bytes of UTF-8")
             check_size(plain, where=where)
-            batch.append((prefix + encoded, encode_object(plain)))
+            batch.append((prefix + encoded, encode(plain)))
             held += len(plain)
             if len(batch) >= _BATCH_COUNT or held >= _BATCH_BYTES:
                 self._environment.write(_put_rows, batch)
@@ -287,7 +289,7 @@ def _put_rows(view: View, rows: list[tuple[bytes, bytes]]) -> None:
         held = view.transaction.get(name, db=view.tables)
         if held is None:
             view.transaction.put(name, envelope, db=view.tables)
-        elif decode_object(held, {}) != decode_object(envelope, {}):
+        elif view.parts.decode(held) != view.parts.decode(envelope):
             table, _, identity = name.partition(b"\x00")
             raise InputError(
                 f"row {identity.decode()!r} already holds other bytes",

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from replay.core.canonical import parse_json
-from replay.core.errors import DamagedError, InputError
-from replay.core.types import Json, Key, Snapshot, SnapshotKind
+from replay.core.errors import DamagedError
+from replay.core.types import Json, Snapshot, SnapshotKind
 from replay.store.entries import (
     BODY,
     HEAD,
@@ -25,7 +25,7 @@ from replay.store.entries import (
     unpack_entry,
 )
 from replay.store.parts import PartReader
-from replay.store.records import decode_object
+from replay.store.preparing import decode_head
 
 __all__ = [
     "DATABASES",
@@ -75,6 +75,7 @@ class View:
         self.tables = handles["tables"]
         self.meta = handles["meta"]
         self._get = transaction.get
+        self._scope_names: dict[int, str] = {}
 
     def rows(self, database: Any) -> Iterator[tuple[bytes, bytes]]:
         """All rows of a database in order."""
@@ -104,8 +105,8 @@ class View:
         """Build the snapshot of an entry. Errors: DamagedError naming the key when a part is not as recorded."""
         try:
             body = self.parts.part(entry.body, place.kind, BODY).decode("utf-8")
-            request, aliases, meta = parse_json(self.parts.part(entry.head, place.kind, HEAD))
-        except (InputError, ValueError, TypeError) as error:
+            request, aliases, meta = decode_head(self.parts.part(entry.head, place.kind, HEAD))
+        except ValueError as error:
             raise DamagedError(
                 f"answer cannot be read: {error}",
                 where=f"{self.where}, key {place.raw.hex()} answer {place.sequence}",
@@ -122,7 +123,7 @@ class View:
             status=entry.status,
             provenance=entry.provenance,
             origin=entry.origin,
-            aliases=tuple(Key(alias) for alias in aliases),
+            aliases=aliases,
             meta=meta,
         )
 
@@ -165,10 +166,13 @@ class View:
 
     def scope_name(self, number: int) -> str:
         """Name of a scope. Errors: DamagedError for a number that was never given."""
-        value = self._get(b"n" + number.to_bytes(4, "big"), db=self.scopes)
-        if value is None:
-            raise DamagedError(f"unknown scope number {number}", where=self.where, next_step="run fsck")
-        return bytes(value).decode("utf-8")
+        name = self._scope_names.get(number)
+        if name is None:
+            value = self._get(b"n" + number.to_bytes(4, "big"), db=self.scopes)
+            if value is None:
+                raise DamagedError(f"unknown scope number {number}", where=self.where, next_step="run fsck")
+            name = self._scope_names[number] = bytes(value).decode("utf-8")
+        return name
 
     def scope_number(self, name: str) -> int | None:
         """Number of a scope, or None."""
@@ -233,7 +237,7 @@ class View:
     def table_row(self, name: str, identity: str) -> bytes | None:
         """Plain bytes of one table row, or None."""
         value = self._get(table_prefix(name) + identity.encode(), db=self.tables)
-        return None if value is None else decode_object(value, {})
+        return None if value is None else self.parts.decode(value)
 
     def table_names(self) -> tuple[str, ...]:
         """Names of all tables that have rows, sorted."""
@@ -249,7 +253,7 @@ class View:
     def user_meta(self) -> dict[str, Json]:
         """What create and set_meta stored."""
         return {
-            name[len(META_PREFIX) :].decode(): parse_json(decode_object(value, {}))
+            name[len(META_PREFIX) :].decode(): parse_json(self.parts.decode(value))
             for name, value in self.rows(self.meta)
             if name.startswith(META_PREFIX)
         }

@@ -28,7 +28,7 @@ from replay.store.entries import (
 )
 from replay.store.environment import Environment
 from replay.store.preparing import Prepared
-from replay.store.records import FRAME_MAGIC, compress, encode_object
+from replay.store.records import FRAME_MAGIC, ObjectEncoder, compress, encode_object
 from replay.store.view import MEMBER_BYTES, View, member_scope, scope_hash
 
 __all__ = ["PutOutcome", "Writer"]
@@ -56,6 +56,15 @@ class _Waiting:
         self.outcomes: list[tuple[PutOutcome, int]] = []
         self.error: ReplayError | None = None
         self.done = False
+
+
+class _Session:
+    """What the puts of one transaction share."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.scopes: dict[str, int] = {}
+        self.encoder = ObjectEncoder()
 
 
 class Writer:
@@ -105,30 +114,31 @@ class Writer:
 
 
 def _put_batch(view: View, batch: list[_Waiting]) -> list[list[tuple[PutOutcome, int]]]:
-    scopes: dict[str, int] = {}
+    session = _Session(view)
     return [
         [
-            _put(view, one, scopes) if waiting.start is None else _append(view, one, waiting.start, scopes)
+            _put(session, one) if waiting.start is None else _append(session, one, waiting.start)
             for one in waiting.prepared
         ]
         for waiting in batch
     ]
 
 
-def _append(view: View, one: Prepared, start: int, scopes: dict[str, int]) -> tuple[PutOutcome, int]:
-    known = view.sequences(one.kind, one.raw)
+def _append(session: _Session, one: Prepared, start: int) -> tuple[PutOutcome, int]:
+    known = session.view.sequences(one.kind, one.raw)
     if known:
-        outcome, _ = _put(view, one._replace(sequence=known[-1]), scopes)
+        outcome, _ = _put(session, one._replace(sequence=known[-1]))
         if outcome is PutOutcome.SAME:
             return outcome, known[-1]
     following = max(start, known[-1] + 1 if known else 0)
     if following > MAX_SEQUENCE:
         raise InputError(f"more than {MAX_SEQUENCE} answers under one key", where=one.raw.hex())
-    return _put(view, one._replace(sequence=following), scopes)
+    return _put(session, one._replace(sequence=following))
 
 
-def _put(view: View, one: Prepared, scopes: dict[str, int]) -> tuple[PutOutcome, int]:
-    """Put one snapshot unless its place is taken; `scopes` caches numbers within the transaction."""
+def _put(session: _Session, one: Prepared) -> tuple[PutOutcome, int]:
+    """Put one snapshot unless its place is taken."""
+    view, scopes = session.view, session.scopes
     name = row_name(one.kind, one.raw, one.sequence)
     put = view.transaction.put
     held = view.transaction.get(name)
@@ -138,8 +148,8 @@ def _put(view: View, one: Prepared, scopes: dict[str, int]) -> tuple[PutOutcome,
     number = scopes.get(one.scope)
     if number is None:
         number = scopes[one.scope] = _scope_number(view, one.scope)
-    _put_object(view, one.body_digest, one.body)
-    entry = Entry(one.traits, number, Part(ELSEWHERE, one.body_digest, b""), _head_part(view, one))
+    _put_object(session, one.body_digest, one.body)
+    entry = Entry(one.traits, number, Part(ELSEWHERE, one.body_digest, b""), _head_part(session, one))
     put(name, pack_entry(entry))
     put(member_scope(one.kind, number) + one.raw[:MEMBER_BYTES], b"", db=view.members)
     for alias in one.aliases:
@@ -147,21 +157,22 @@ def _put(view: View, one: Prepared, scopes: dict[str, int]) -> tuple[PutOutcome,
     return PutOutcome.NEW, one.sequence
 
 
-def _put_object(view: View, digest: bytes, plain: bytes) -> None:
+def _put_object(session: _Session, digest: bytes, plain: bytes) -> None:
     """Store bytes under their digest, once."""
+    view = session.view
     if view.transaction.get(digest, db=view.objects) is None:
-        view.transaction.put(
-            digest, encode_object(plain, compressed=len(plain) > _PLAIN_LIMIT), db=view.objects
-        )
+        short = len(plain) <= _PLAIN_LIMIT
+        envelope = encode_object(plain, compressed=False) if short else session.encoder.encode(plain, digest)
+        view.transaction.put(digest, envelope, db=view.objects)
 
 
-def _head_part(view: View, one: Prepared) -> Part:
+def _head_part(session: _Session, one: Prepared) -> Part:
     if len(one.head) <= INLINE_LIMIT:
         return Part(PLAIN, one.head_digest[:CHECK_BYTES], one.head)
     frame = compress(one.head)[len(FRAME_MAGIC) :]
     if len(frame) <= INLINE_LIMIT:
         return Part(ZSTD, one.head_digest[:CHECK_BYTES], frame)
-    _put_object(view, one.head_digest, one.head)
+    _put_object(session, one.head_digest, one.head)
     return Part(ELSEWHERE, one.head_digest, b"")
 
 
