@@ -8,7 +8,7 @@ is unknown and whose texts are as they were shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from replay.benchmarks.stabletoolbench.answers_in import AnswerRecord
@@ -16,7 +16,7 @@ from replay.benchmarks.stabletoolbench.naming import FINISH, function_name
 from replay.benchmarks.stabletoolbench.queries import QueryRecord
 from replay.core.types import Json
 
-__all__ = ["FROM_ANSWER", "UNKNOWN_CATEGORY", "query_of_answer"]
+__all__ = ["FROM_ANSWER", "UNKNOWN_CATEGORY", "entries_by_function", "query_of_answer"]
 
 FROM_ANSWER: Final = "query-from-answer"
 """Flag of such a task."""
@@ -26,11 +26,16 @@ _QUOTED: Final = re.compile(r'"([^"]+)"')
 _FOR: Final = "_for_"
 
 
-def query_of_answer(answer: AnswerRecord, listed: Iterable[Json]) -> QueryRecord:
-    """Make a query of what an answer shows; `listed` are the API entries of all queries at hand."""
+def entries_by_function(entries: Iterable[Json]) -> dict[str, Json]:
+    """API entries by the function name upstream gives them; the first of a name stays."""
     known: dict[str, Json] = {}
-    for entry in listed:
+    for entry in entries:
         known.setdefault(function_name(entry["api_name"], entry["tool_name"]), entry)
+    return known
+
+
+def query_of_answer(answer: AnswerRecord, known: Mapping[str, Json]) -> QueryRecord:
+    """Make a query of what an answer shows; `known` are the API entries at hand by function name."""
     functions = (item.get("function", item) for item in answer.functions if isinstance(item, dict))
     entries = [
         known.get(function["name"]) or _entry(function)

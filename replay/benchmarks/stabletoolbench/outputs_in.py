@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from replay.benchmarks.stabletoolbench.answer_tasks import FROM_ANSWER, query_of_answer
+from replay.benchmarks.stabletoolbench.answer_tasks import FROM_ANSWER, entries_by_function, query_of_answer
 from replay.benchmarks.stabletoolbench.answers_in import CONVERTED, RAW, AnswerRecord
 from replay.benchmarks.stabletoolbench.evidence import fac_request, sopr_request, sowr_request
 from replay.benchmarks.stabletoolbench.fac import stated_label
@@ -47,6 +47,7 @@ class OutputJoiner:
         self._outputs: dict[tuple[str, str, str], Output] = {}
         self._verdicts: dict[Key, ImportedVerdict] = {}
         self._methods = _methods(intake.answers)
+        self._listed = entries_by_function(e for task in book.planned for e in task.query.entries)
         self._has_query_set = any(not is_toolbench_file(file) for file, _ in intake.queries)
         self.counts: Counter[str] = Counter()
         self.conflicts: list[Json] = []
@@ -83,8 +84,7 @@ class OutputJoiner:
     def _add_answer(self, answer: AnswerRecord) -> None:
         task = self._book.find(answer.group, answer.id, answer.query)
         if task is None and self._stands_alone(answer):
-            listed = [entry for planned in self._book.planned for entry in planned.query.entries]
-            query = query_of_answer(answer, listed)
+            query = query_of_answer(answer, self._listed)
             task_id = f"{answer.group}-{answer.id}"
             task = self._book.add(query, task_id=task_id, flags=(FROM_ANSWER,))
         if task is None:

@@ -39,6 +39,8 @@ class SourceTree:
         self.skipped: dict[str, str] = {}
         self._sources: dict[str, SourceFile] = {}
         self.files = self._list()
+        self.licence = self._read_licence()
+        """SPDX expression of the folder's licence file; NOASSERTION when there is none we know."""
 
     def _list(self) -> tuple[str, ...]:
         found = []
@@ -125,18 +127,16 @@ class SourceTree:
         return tuple(self._sources[path] for path in sorted(self._sources))
 
     @property
-    def licence(self) -> str:
-        """SPDX expression read from the folder's licence file; NOASSERTION when there is none we know."""
+    def licence_files(self) -> tuple[str, ...]:
+        """Licence files at the top of the folder."""
+        return tuple(name for name in _LICENCE_NAMES if name in self.files)
+
+    def _read_licence(self) -> str:
         for name in _LICENCE_NAMES:
             if name in self.files:
                 with (self._root / name).open("rb") as stream:
                     return _spdx(stream.read(_LICENCE_BYTES).decode("utf-8", "replace"))
         return "NOASSERTION"
-
-    @property
-    def licence_files(self) -> tuple[str, ...]:
-        """Licence files at the top of the folder."""
-        return tuple(name for name in _LICENCE_NAMES if name in self.files)
 
 
 def _checked_root(root: Path) -> Path:
