@@ -114,7 +114,7 @@ def _freeze_sorted(
 
     Errors: those of `freeze`; InputError also for rows that are not sorted.
     """
-    facts = _with_tools(check_facts(facts))
+    facts = check_facts(_completed(facts))
     if len(tables) > MAX_TABLES:
         raise InputError(f"{len(tables)} tables", where=path.name, expected=f"at most {MAX_TABLES}")
     with write_whole(path, overwrite=overwrite) as file, open_spool(path) as spool:
@@ -151,12 +151,14 @@ def _order(line: Line) -> tuple[tuple[str, int], bytes]:
     return line[0].order, line[1]
 
 
-def _with_tools(facts: ArchiveFacts) -> ArchiveFacts:
-    """Name the programs that freeze content for the first time; a thawed archive keeps its own."""
-    if facts.tool_versions:
-        return facts
+def _completed(facts: ArchiveFacts) -> ArchiveFacts:
+    """Sort the sources, and name the tools when content is frozen for the first time: thawed facts have them."""
     library = ".".join(map(str, zstandard.ZSTD_VERSION))
-    return msgspec.structs.replace(facts, tool_versions={"replay-bench": __version__, "libzstd": library})
+    return msgspec.structs.replace(
+        facts,
+        sources=tuple(sorted(facts.sources, key=lambda source: source.path)),
+        tool_versions=facts.tool_versions or {"replay-bench": __version__, "libzstd": library},
+    )
 
 
 def _write_table(name: str, lines: Iterable[Line], spool: BinaryIO) -> TableFacts | None:

@@ -89,7 +89,7 @@ class _Verification:
         return self._report(manifest)
 
     def _check_members(
-        self, manifest: ArchiveManifest, members: tuple[Member, ...], sums: dict[str, str]
+        self, manifest: ArchiveManifest, members: tuple[Member, ...], sums: dict[str, str] | None
     ) -> None:
         expected = expected_members(manifest)
         found = tuple((member.name, None if member.name in DOCUMENTS else member.size) for member in members)
@@ -99,7 +99,7 @@ class _Verification:
                 self._note_layout(at, ours, theirs)
                 return
         named = [name for name, _ in expected if name != "SHA256SUMS"]
-        if sums and list(sums) != named:
+        if sums is not None and list(sums) != named:
             self._note("SHA256SUMS", f"it lists {list(sums)}; expected {named}")
         for facts, member in zip(manifest.tables, members[len(DOCUMENTS) :], strict=True):
             rows_fine = self._check_rows(manifest, facts, member)
@@ -138,23 +138,23 @@ class _Verification:
         return chosen or [seeds.index(min(seeds))]
 
     def _check_bytes(
-        self, facts: TableFacts, member: Member, sums: dict[str, str], *, rows_fine: bool
+        self, facts: TableFacts, member: Member, sums: dict[str, str] | None, *, rows_fine: bool
     ) -> None:
         """Hold the stored bytes against manifest and SHA256SUMS; two witnesses outvote one."""
         digest = self._sha256(member)
-        listed = sums.get(member.name, facts.file_sha256)
+        listed = facts.file_sha256 if sums is None else sums.get(member.name)
         if digest == facts.file_sha256:
             if digest != listed:
                 self._note("SHA256SUMS", "another SHA-256 than its own", record=member.name)
-        elif digest == listed and sums:
+        elif digest == listed:
             self._note("manifest.json", f"file_sha256 of {member.name} is not that of its bytes")
         elif rows_fine:
             self._note(member.name, "its bytes are not those of SHA256SUMS, though every row is right")
 
-    def _check_sums_only(self, members: tuple[Member, ...], sums: dict[str, str]) -> None:
+    def _check_sums_only(self, members: tuple[Member, ...], sums: dict[str, str] | None) -> None:
         """Without a manifest there are still checksums."""
         for member in members[len(DOCUMENTS) :]:
-            if member.name not in sums or self._sha256(member) != sums[member.name]:
+            if sums is None or self._sha256(member) != sums.get(member.name):
                 self._note(member.name, "its SHA-256 is not in SHA256SUMS")
 
     def _sha256(self, member: Member) -> str:

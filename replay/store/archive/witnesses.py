@@ -48,8 +48,8 @@ class Documents(Record, frozen=True, kw_only=True):
 
     manifest: ArchiveManifest | None
     """None when it cannot be believed."""
-    sums: dict[str, str]
-    """SHA256SUMS, as far as it can be read."""
+    sums: dict[str, str] | None
+    """SHA256SUMS; None when it cannot be read."""
     findings: tuple[Finding, ...] = ()
 
 
@@ -82,17 +82,17 @@ def load_documents(file: BinaryIO, members: Sequence[Member]) -> Documents:
     readme = read_bytes(file, members[0], limit=MAX_README_BYTES)
     data = read_bytes(file, members[1], limit=MAX_MANIFEST_BYTES)
     findings: list[Finding] = []
+    sums: dict[str, str] | None = None
     try:
         sums = decode_sums(read_bytes(file, members[2], limit=MAX_SUMS_BYTES))
     except DamagedError as error:
         findings.append(Finding.from_error(error))
-        sums = {}
     manifest = None
     if _is_manifest_damaged(data, readme, sums):
         findings.append(Finding(member="manifest.json", what=_describe(data)))
     else:
         manifest = decode_manifest(data)
-    if sums:
+    if sums is not None:
         findings += _readme_findings(readme, sums, manifest, _sha256(data))
     elif manifest is not None and readme != write_readme(manifest, _sha256(data)):
         findings.append(Finding(member="README.txt", what="its text is not that of this archive"))
@@ -117,9 +117,9 @@ def _check_names(members: Sequence[Member]) -> None:
         )
 
 
-def _is_manifest_damaged(data: bytes, readme: bytes, sums: dict[str, str]) -> bool:
+def _is_manifest_damaged(data: bytes, readme: bytes, sums: dict[str, str] | None) -> bool:
     """Take the manifest for damaged unless one of its two witnesses confirms it."""
-    return _sha256(data) not in {sums.get("manifest.json"), manifest_witness(readme)}
+    return _sha256(data) not in {(sums or {}).get("manifest.json"), manifest_witness(readme)}
 
 
 def _describe(data: bytes) -> str:
