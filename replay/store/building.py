@@ -1,9 +1,9 @@
 """Building a sealed store in one pass from rows that come in order.
 
-Rows are written in the order of their names, so pages are full and the bytes depend on the content alone. Parts
-are compressed with dictionaries trained on the first rows of each kind: keys are digests, so the first rows are as
-good a sample as any. A short body with one owner lies in its row, so a hit needs one lookup; a body with several
-owners is stored once as an object.
+Rows are written in the order of their names, so pages are full and the bytes depend on the content alone.
+Parts are compressed with dictionaries trained on the first rows of each kind: keys are digests, so the first
+rows are as good a sample as any. A short body with one owner lies in its row, so a hit needs one lookup; a
+body with several owners is stored once as an object.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Builder:
         for (kind, number), joined in sorted(self._members.items()):
             self.add_rows("members", _member_rows(member_scope(kind, number), joined))
         self._transaction.commit()
-        self._env.sync(True)
+        self._env.sync(True)  # noqa: FBT003 (py-lmdb names it `force`, positionally)
         self.close()
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """Trained zstd dictionaries, named by the digest of their bytes.
 
-Owns deterministic training: the same set of samples gives the same dictionary whatever the order they come in.
+Owns deterministic training: the same set of samples gives the same dictionary in whatever order they come.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One row of the index: its name, and what is known of a snapshot packed into a few bytes.
 
-Name of a row: 1 byte kind, 32 bytes key, and 4 bytes sequence (big endian) from the second answer on, so rows sort
-by (kind, key, sequence). Its value:
+Name of a row: 1 byte kind, 32 bytes key, and 4 bytes sequence (big endian) from the second answer on, so rows
+sort by (kind, key, sequence). Its value:
 
     1 byte   codecs of the body (bits 0-1) and of the head (bits 2-3)
     2 bytes  provenance, status, origin, media as numbers, little endian
@@ -12,7 +12,7 @@ by (kind, key, sequence). Its value:
              held here:        first 16 bytes of the digest, bytes up to the end
 
 The head is the canonical JSON of `[request, aliases, meta]`. Body and head are separate so that answering a
-call never touches the request it answers. Frames held here go without the 4 magic bytes that all frames share.
+call never touches the request it answers. Frames held here go without the 4 magic bytes all frames share.
 Half a digest is enough for a part that has no other name; identity of content lives in archives, with whole
 digests. Owns the layout only: no database, no compression.
 """
@@ -57,7 +57,7 @@ ELSEWHERE: Final = 0
 PLAIN: Final = 1
 ZSTD: Final = 2
 DICTIONARY: Final = 3
-"""Codecs of a part: an object elsewhere; held here plain, as a frame, or as a frame with the store's dictionary."""
+"""Codecs of a part: an object elsewhere; held here plain, as a frame, or as a frame with a dictionary."""
 
 CHECK_BYTES: Final = 16
 INLINE_LIMIT: Final = 512

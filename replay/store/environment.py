@@ -1,8 +1,8 @@
 """One open LMDB environment: how it is opened, read, written, grown and refused after a fork.
 
 Sealed environments never change, so each thread keeps one read transaction for good and no lock file is made.
-Writable ones run every transaction under one lock: that is what lets the writer grow the map, which no transaction
-of the process may see. All errors of LMDB become errors of this program here.
+Writable ones run every transaction under one lock: that is what lets the writer grow the map, which no
+transaction of the process may see. All errors of LMDB become errors of this program here.
 """
 
 from __future__ import annotations
@@ -106,11 +106,6 @@ class Environment:
             environment.close()
 
     @property
-    def map_bytes(self) -> int:
-        """Size of the map, an upper bound of what the store holds."""
-        return int(self._env.info()["map_size"])
-
-    @property
     def is_sealed(self) -> bool:
         """True when the store can never change."""
         return self.access is Access.SEALED
@@ -129,9 +124,9 @@ class Environment:
             raise self._explain(error) from None
 
     def write(self, function: Callable[Concatenate[View, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function in one write transaction and commit it durably; grow the map and repeat when it is full.
+        """Run a function in one write transaction and commit it durably.
 
-        The function must be repeatable: nothing of a failed attempt is kept.
+        When the map is full it grows and the function runs again: nothing of a failed attempt is kept.
         Errors: StoreError when the store cannot be written (sealed, disk full, file size limit).
         """
         if self.access is not Access.WRITER:
@@ -151,22 +146,26 @@ class Environment:
                 except lmdb.Error as error:
                     raise self._explain(error) from None
 
-    def sync(self) -> None:
-        """Flush to disk."""
-        try:
-            self._env.sync(True)
-        except lmdb.Error as error:
-            raise self._explain(error) from None
-
     def close(self) -> None:
-        """Close; a second time does nothing. In a forked child only the child's handle is forgotten."""
+        """Close; a second time does nothing, nor does it in a forked child."""
+        if isinstance(self._local, _Refused):
+            return
         with self._gate:
-            if isinstance(self._local, _Refused):
-                return
             self._local = _Refused("store is closed", str(self.folder), "open it again")
             self._env.close()
             if self._lock is not None:
                 self._lock.release()
+
+    def refuse_in_child(self) -> None:
+        """Refuse every use from now on: LMDB must not be used across a fork."""
+        if not isinstance(self._local, _Refused):
+            self._local = _Refused(
+                "store was opened before this process was forked",
+                str(self.folder),
+                "open the store inside the worker (start method spawn, or open after fork)",
+            )
+            if self._lock is not None:
+                self._lock.forget()
 
     def _make_view(self) -> View:
         view = View(self._env.begin(db=self._handles["index"]), self._handles, str(self.folder))
@@ -284,16 +283,12 @@ def open_lmdb(folder: Path, access: Access) -> lmdb.Environment:
 
 
 def _refuse_after_fork(environment: Environment) -> None:
-    """Make the environment refuse itself in forked children: LMDB must not be used across fork."""
+    """Make the environment refuse itself in forked children, as long as it lives."""
     reference = weakref.ref(environment)
 
     def refuse() -> None:
         forked = reference()
-        if forked is not None and not isinstance(forked._local, _Refused):  # noqa: SLF001 (same module)
-            forked._local = _Refused(  # noqa: SLF001
-                "store was opened before this process was forked",
-                str(forked.folder),
-                "open the store inside the worker (start method spawn, or open after fork)",
-            )
+        if forked is not None:
+            forked.refuse_in_child()
 
     os.register_at_fork(after_in_child=refuse)

@@ -1,7 +1,7 @@
 """Stores in layers: frozen ones in order, then an overlay, read as one.
 
-Sequence numbers are absolute: a key with n frozen answers continues at n in the overlay. Where two layers hold the
-same (key, sequence) the earlier layer answers, so no overlay can change what is frozen.
+Sequence numbers are absolute: a key with n frozen answers continues at n in the overlay. Where two layers
+hold the same (key, sequence) the earlier layer answers, so no overlay can change what is frozen.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class LayeredStore:
         return tuple(sorted({name for layer in self.layers for name in layer.tables()}))
 
     def put(self, snapshot: Snapshot) -> PutOutcome:
-        """Put one snapshot into the overlay unless its place is taken in any layer. Errors: as the overlay's."""
+        """Put one snapshot into the overlay unless its place is taken in any layer."""
         overlay = self._writable()
         for layer in self.frozen:
             held = layer.own(snapshot.key, snapshot.sequence)
@@ -115,7 +115,7 @@ class LayeredStore:
         return Counter(self.put(snapshot) for snapshot in snapshots)
 
     def append(self, snapshot: Snapshot) -> int:
-        """Record one more answer in the overlay, after all frozen ones; an answer equal to the last is kept once."""
+        """Record one more answer in the overlay, after all frozen ones, unless it equals the last."""
         overlay = self._writable()
         raw = raw_key(snapshot.key)
         frozen = [place for layer in self.frozen for place in layer.places(snapshot.key) if place.raw == raw]

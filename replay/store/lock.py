@@ -1,6 +1,6 @@
 """The writer lock: one process at a time may write a store.
 
-The lock is the kernel's (flock), so it ends with its process however that dies; a left-over file means nothing.
+The lock is the kernel's (flock): it ends with its process however that dies; a left-over file means nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +50,12 @@ class WriterLock:
             os.pwrite(self._descriptor, str(os.getpid()).encode(), 0)
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Give the lock back, also when a forked child still holds the file."""
+        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        os.close(self._descriptor)
+
+    def forget(self) -> None:
+        """Close a forked child's handle; the parent keeps the lock."""
         os.close(self._descriptor)
 
     def _holder(self) -> str:

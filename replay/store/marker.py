@@ -1,8 +1,8 @@
 """The file `store.json` that makes a folder a store, and the look at `data.mdb` before LMDB may open it.
 
-Owns format and engine versions. LMDB trusts the file it maps, so a folder without our marker, with another engine's
-file, or with a file that is cut or garbled at its start is refused here in one line. The content of a sealed file
-is proved by fsck; stores never travel, they are rebuilt from archives.
+Owns format and engine versions. LMDB trusts the file it maps, so a folder without our marker, with another
+engine's file, or with a file that is cut or garbled at its start is refused here in one line. The content of
+a sealed file is proved by fsck; stores never travel, they are rebuilt from archives.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _MARKER_LIMIT: Final = 64 * 1024
 _MAGIC: Final = 0xBEEFC0DE
 _DATA_VERSION: Final = 1
 _META_PAGE: Final = struct.Struct("=Q2xH4xIIQQI")
-"""Page number, flags; magic, data version, map address, map size, page size (MDB_page, MDB_meta of LMDB 0.9)."""
+"""Page number, flags; magic, data version, map address, map size, page size (MDB_page, MDB_meta of 0.9)."""
 _META_TAIL: Final = struct.Struct("=QQ")
 """Last page used, transaction number; at offset 136 of a meta page."""
 _TAIL_OFFSET: Final = 136

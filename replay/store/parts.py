@@ -1,4 +1,4 @@
-"""From the parts of a row back to plain bytes: frames, dictionaries, objects, each proved against its digest."""
+"""From the parts of a row back to plain bytes, each proved against its digest."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class PartReader:
         return self._decoder.decode(envelope)
 
     def dictionaries(self) -> dict[tuple[int, int], Dictionary]:
-        """Dictionaries of this store by (kind, part). Errors: DamagedError when one differs from its digest."""
+        """Dictionaries by (kind, part). Errors: DamagedError when one differs from its digest."""
         if self._dictionaries is None:
             found: dict[tuple[int, int], Dictionary] = {}
             for name, value in self._transaction.cursor(db=self._rows):

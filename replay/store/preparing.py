@@ -1,4 +1,4 @@
-"""One snapshot, checked and encoded before any transaction begins, so that a refused value leaves no trace."""
+"""One snapshot, checked and encoded before any transaction begins: a refused value leaves no trace."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def prepare(snapshot: Snapshot, *, request: bytes | None = None, meta: bytes | N
     """Check and encode one snapshot.
 
     `request` and `meta` may be given as canonical bytes by a caller that has proved them.
-    Errors: LimitError over 16 MiB, CanonicalError for what cannot be hashed honestly, InputError for a bad key,
-    sequence or media; each names the key.
+    Errors: LimitError over 16 MiB, CanonicalError for what cannot be hashed honestly, InputError for a bad
+    key, sequence or media; each names the key.
     """
     raw = raw_key(snapshot.key)
     pack_sequence(snapshot.sequence)

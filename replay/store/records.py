@@ -1,7 +1,7 @@
 """Envelope of one object at rest: magic, version, digest of the plain bytes, dictionary, zstd frame.
 
 Owns compression and its bounds. A frame is looked at before memory is taken for it: its content size must be
-stated and under the cap, its window small, its dictionary known. Identity is always the SHA-256 of the *plain*
+stated and under the cap, its window small, its dictionary known. Identity is always the SHA-256 of the plain
 bytes; compressed bytes may change with the library and are never hashed. Knows no files.
 """
 
@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 MAX_VALUE_BYTES: Final = 16 * 1024 * 1024
-"""Largest plain value that is stored or accepted: no API answer or transcript of the five benchmarks comes near."""
+"""Largest plain value that is stored or accepted: no answer or transcript of the benchmarks comes near."""
 
 ENVELOPE_VERSION: Final = 1
 FRAME_MAGIC: Final = zstandard.FRAME_HEADER

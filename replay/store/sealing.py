@@ -1,7 +1,7 @@
 """Sealing: rows in order become an immutable store that is there whole or not at all.
 
-Two ways lead here with the same bytes as result: a writable store that is sealed, and rows that come sorted from
-an archive (`build_sealed`), which never take the way through a writable store.
+Two ways lead here with the same bytes as result: a writable store that is sealed, and rows that come sorted
+from an archive (`build_sealed`) without a writable store in between.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The snapshot store: recorded answers by key and number, on LMDB (DESIGN section 6).
 
-A store is a folder: `store.json`, `data.mdb`, and locks while it is writable. Stores are rebuildable; archives are
-what travels. Rows are only ever added, never changed, so a reader is never wrong. How rows look is in `entries`,
-how they are read in `view`, written in `writing`, sealed in `sealing`, checked in `fsck`.
+A store is a folder: `store.json`, `data.mdb`, and locks while it is writable. Stores are rebuildable;
+archives are what travels. Rows are only ever added, never changed, so a reader is never wrong. How rows look is in
+`entries`, how they are read in `view`, written in `writing`, sealed in `sealing`, checked in `fsck`.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class SnapshotStore:
     # ---- reads -----------------------------------------------------------------------------------------
 
     def get(self, key: Key, sequence: int = 0) -> Snapshot | None:
-        """Answer number `sequence` of a key, or None; a key nothing is recorded under may be a declared alias.
+        """Answer number `sequence` of a key, or None; a key without answers of its own may be an alias.
 
         Errors: DamagedError when what is stored is not what was recorded; never a miss for that.
         """
@@ -167,7 +167,7 @@ class SnapshotStore:
     # ---- writes ----------------------------------------------------------------------------------------
 
     def put(self, snapshot: Snapshot) -> PutOutcome:
-        """Put one snapshot durably unless its (key, sequence) is taken; aliases and scope are indexed with it.
+        """Put one snapshot durably unless its (key, sequence) is taken; aliases and scope go with it.
 
         Errors: LimitError, CanonicalError, InputError before anything is written; StoreError when the disk
         refuses, and then nothing was written either.

@@ -102,7 +102,7 @@ class View:
         return None
 
     def assemble(self, place: Place, entry: Entry) -> Snapshot:
-        """Build the snapshot of an entry. Errors: DamagedError naming the key when a part is not as recorded."""
+        """Build the snapshot of an entry. Errors: DamagedError when a part is not as recorded."""
         try:
             body = self.parts.part(entry.body, place.kind, BODY).decode("utf-8")
             request, aliases, meta = decode_head(self.parts.part(entry.head, place.kind, HEAD))

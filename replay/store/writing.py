@@ -1,6 +1,6 @@
 """Puts: what one snapshot becomes in the databases, and many threads' puts in one commit.
 
-Row, object, scope and aliases of a snapshot are written in the same transaction: there is no state in between.
+Row, object, scope and aliases of a snapshot are written in one transaction: there is no state in between.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class Writer:
     def put(self, prepared: Sequence[Prepared], *, start: int | None = None) -> list[tuple[PutOutcome, int]]:
         """Put all of them in one durable commit; (outcome, sequence) each.
 
-        With `start` each is appended: it gets the next number of its key, at least `start`, unless it equals the
-        last answer.
+        With `start` each is appended: it gets the next number of its key, at least `start`, unless it equals
+        the last answer.
         """
         waiting = _Waiting(prepared, start)
         with self._queue_guard:
