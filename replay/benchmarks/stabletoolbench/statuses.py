@@ -14,6 +14,7 @@ from typing import Final
 from replay.core.types import Json, Record
 
 __all__ = [
+    "INVALID_BODY",
     "Observation",
     "Status",
     "UpstreamFailureError",

@@ -24,11 +24,13 @@ from replay.core.types import (
 from tests.unit.benchmarks.stabletoolbench.entries import make_raw_spec
 
 __all__ = [
+    "CALL",
     "Played",
     "answer_with",
     "drive",
     "finish",
     "give_up",
+    "look",
     "make_context",
     "make_entries",
     "make_task",
