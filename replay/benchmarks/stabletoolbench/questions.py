@@ -12,12 +12,13 @@ from typing import Final
 from replay.benchmarks.stabletoolbench.evidence import BENCHMARK
 from replay.benchmarks.stabletoolbench.outcomes import Outcome
 from replay.core.canonical import digest
+from replay.core.protocols import judge
 from replay.core.types import Json, JudgeRequest, JudgeVerdict, Record, Score, Task
 from replay.evaluate.judge import ERROR
 from replay.evaluate.rubrics import Rubric, load_rubric
 from replay.evaluate.states import Unscored, unscored
 
-__all__ = ["RUBRICS", "Case", "Question", "Questions", "Rubrics", "absent_scores", "miss_reason"]
+__all__ = ["RUBRICS", "Case", "Question", "Questions", "Rubrics", "RunStatus", "absent_scores", "miss_reason"]
 
 RUBRICS: Final = ("answer-status", "completeness", "preference", "task-solvable", "whole-answer-status")
 """Names of the rubric files."""
@@ -42,6 +43,16 @@ class Case(Record, frozen=True, kw_only=True):
     reference_name: str = ""
 
 
+class RunStatus(Record, frozen=True, kw_only=True):
+    """What one run of the judge says of one answer."""
+
+    label: str
+    """A status label, `error`, or empty when no verdict was to be had."""
+    by: str
+    """file (a result file said so), frozen (recorded top-level verdict) or steps (asked step by step)."""
+    verdict: JudgeVerdict | None = None
+
+
 class Rubrics:
     """The rubric files, each read once and only when asked for."""
 
@@ -57,27 +68,24 @@ class Rubrics:
 
 
 class Questions:
-    """Asks each question of one evaluation once."""
+    """Asks each step-level question of one evaluation once."""
 
     def __init__(self, case: Case, rubrics: Rubrics) -> None:
         """Start with nothing asked."""
         self._case = case
         self._rubrics = rubrics
-        self._known: dict[str, JudgeVerdict | None] = {}
-
-    def ask(self, request: JudgeRequest) -> Question:
-        """Yield a question unless it was asked before; None when no verdict is to be had."""
-        key = digest("question", [request.rubric, request.rubric_digest, request.evidence, request.run])
-        if key not in self._known:
-            self._known[key] = yield request
-        return self._known[key]
+        self.statuses: dict[str, tuple[RunStatus, ...]] = {}
+        """Statuses of a side (candidate, reference) once they are known."""
+        self._known: dict[tuple[str, int, str], JudgeVerdict | None] = {}
 
     def put(self, name: str, evidence: dict[str, Json], *, run: int = 0) -> Question:
-        """Render one of the rubrics about some evidence and ask."""
-        request = self._rubrics.get(name).ask(
-            BENCHMARK, evidence, run=run, reason_first=self._case.reason_first
-        )
-        return (yield from self.ask(request))
+        """Render one of the rubrics about some evidence and ask, unless that was asked before."""
+        key = (name, run, digest("evidence", evidence))
+        if key not in self._known:
+            rubric = self._rubrics.get(name)
+            request = rubric.ask(BENCHMARK, evidence, run=run, reason_first=self._case.reason_first)
+            self._known[key] = yield from judge(request)
+        return self._known[key]
 
 
 def absent_scores(case: Case) -> tuple[Score, Score]:

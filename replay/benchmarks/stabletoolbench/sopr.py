@@ -13,13 +13,14 @@ from typing import Final
 from replay.benchmarks.stabletoolbench.evidence import sopr_request
 from replay.benchmarks.stabletoolbench.finish import FINISH, GIVE_ANSWER, GIVE_UP
 from replay.benchmarks.stabletoolbench.outcomes import Answer, finish_fields
-from replay.benchmarks.stabletoolbench.questions import Case, Questions, absent_scores, miss_reason
-from replay.core.types import Json, JudgeRequest, JudgeVerdict, Record, Score, Verdict
+from replay.benchmarks.stabletoolbench.questions import Case, Questions, RunStatus, absent_scores, miss_reason
+from replay.core.protocols import judge
+from replay.core.types import Json, JudgeRequest, JudgeVerdict, Score, Verdict
 from replay.evaluate.judge import ERROR
 from replay.evaluate.metrics import mean
 from replay.evaluate.states import Unscored, make_verdict, scored, unscored
 
-__all__ = ["SOPR", "RunStatus", "final_answer_rule", "judge_sopr", "judge_statuses", "settle", "step_status"]
+__all__ = ["SOPR", "final_answer_rule", "judge_sopr", "judge_statuses", "settle", "step_status"]
 
 SOPR: Final = "SoPR"
 
@@ -28,16 +29,6 @@ _POINTS: Final = {"Solved": 1.0, "Unsure": 0.5, "Unsolved": 0.0}
 
 _KEPT_TEXT: Final = 2000
 """Characters of a reason or an unreadable answer kept beside the score; the snapshot holds all of it."""
-
-
-class RunStatus(Record, frozen=True, kw_only=True):
-    """What one run of the judge says of one answer."""
-
-    label: str
-    """A status label, `error`, or empty when no verdict was to be had."""
-    by: str
-    """rule, file (a result file said so), frozen (recorded top-level verdict), steps (asked step by step)."""
-    verdict: JudgeVerdict | None = None
 
 
 StatusPlay = Generator[JudgeRequest, JudgeVerdict | None, RunStatus]
@@ -67,16 +58,22 @@ def judge_sopr(case: Case, questions: Questions) -> Generator[JudgeRequest, Judg
     return make_verdict(case.task, case.trial, metric=SOPR, compat=compat, strict=strict, cause=cause)
 
 
-def judge_statuses(case: Case, questions: Questions, answer: Answer) -> StatusesPlay:
-    """Status of an answer in every run: the frozen verdict if there is one, else step by step."""
+def judge_statuses(case: Case, questions: Questions, answer: Answer, *, side: str) -> StatusesPlay:
+    """Status of an answer in every run: the frozen verdict if there is one, else step by step.
+
+    Shape:   `side` is candidate or reference; the statuses of a side are asked for once an evaluation.
+    """
+    if side in questions.statuses:
+        return questions.statuses[side]
     statuses = []
     for run in range(case.runs):
-        frozen = yield from questions.ask(sopr_request(case.query, answer.whole, run))
+        frozen = yield from judge(sopr_request(case.query, answer.whole, run))
         if frozen is not None:
             statuses.append(RunStatus(label=frozen.label, by="frozen", verdict=frozen))
         else:
             statuses.append((yield from step_status(case, questions, answer, run=run)))
-    return tuple(statuses)
+    questions.statuses[side] = tuple(statuses)
+    return questions.statuses[side]
 
 
 def step_status(
@@ -121,7 +118,7 @@ def _judge_answer(
     compat_rule, strict_rule, cause = _rules(answer)
     statuses: tuple[RunStatus, ...] = ()
     if not compat_rule or not strict_rule:
-        statuses = yield from judge_statuses(case, questions, answer)
+        statuses = yield from judge_statuses(case, questions, answer, side="candidate")
     compat = _by_rule(compat_rule, case.runs) if compat_rule else _compat(statuses)
     strict = _by_rule(strict_rule, case.runs) if strict_rule else _strict(statuses)
     return compat, strict, cause
@@ -160,7 +157,8 @@ def _compat(statuses: Sequence[RunStatus]) -> Score:
         # Upstream's script would have stopped at the judge: there is no number to reproduce.
         return unscored(miss_reason(labels), detail=_facts(statuses))
     runs = tuple(_POINTS.get(label, 0.0) for label in labels)
-    return scored(mean(runs), runs=runs, abstained=labels.count("Unsure"), detail=_facts(statuses))
+    detail = {"by": "judge", "labels": labels}
+    return scored(mean(runs), runs=runs, abstained=labels.count("Unsure"), detail=detail)
 
 
 def _strict(statuses: Sequence[RunStatus]) -> Score:
@@ -174,9 +172,6 @@ def _strict(statuses: Sequence[RunStatus]) -> Score:
 def _facts(statuses: Sequence[RunStatus]) -> Json:
     """What a person needs to check a score: each run's label, who said it, why, and where it is kept."""
     facts: dict[str, Json] = {"by": "judge", "labels": [status.label for status in statuses]}
-    errors = sum(1 for status in statuses if status.label == ERROR)
-    if errors:
-        facts["errors"] = errors
     said = [_said(status) for status in statuses]
     if any(said):
         facts["runs"] = said

@@ -11,9 +11,8 @@ from typing import Final
 
 from replay.benchmarks.stabletoolbench.evidence import BENCHMARK, sowr_request
 from replay.benchmarks.stabletoolbench.outcomes import Answer, Outcome, Points
-from replay.benchmarks.stabletoolbench.questions import Case, Questions, miss_reason
+from replay.benchmarks.stabletoolbench.questions import Case, Questions, RunStatus, miss_reason
 from replay.benchmarks.stabletoolbench.sopr import (
-    RunStatus,
     final_answer_rule,
     judge_statuses,
     settle,
@@ -21,6 +20,7 @@ from replay.benchmarks.stabletoolbench.sopr import (
     strict_rule,
 )
 from replay.core.determinism import derive_seed
+from replay.core.protocols import judge
 from replay.core.types import Json, JudgeRequest, JudgeVerdict, Record, Score, Verdict
 from replay.evaluate.judge import ERROR
 from replay.evaluate.states import Unscored, make_verdict, scored, unscored
@@ -138,12 +138,12 @@ def _both_statuses(
 ) -> Generator[JudgeRequest, JudgeVerdict | None, tuple[str, str]]:
     assert case.reference is not None
     assert case.candidate is not None
-    reference = yield from _settled(case, questions, case.reference)
-    candidate = yield from _settled(case, questions, case.candidate)
+    reference = yield from _settled(case, questions, case.reference, side=REFERENCE)
+    candidate = yield from _settled(case, questions, case.candidate, side=CANDIDATE)
     return reference, candidate
 
 
-def _settled(case: Case, questions: Questions, outcome: Outcome) -> LabelPlay:
+def _settled(case: Case, questions: Questions, outcome: Outcome, *, side: str) -> LabelPlay:
     """The pass-rate status of one side over all runs, as the paper means it."""
     if outcome.statuses is not None:
         labels = [outcome.statuses.get(run, "") for run in range(case.runs)]
@@ -152,7 +152,7 @@ def _settled(case: Case, questions: Questions, outcome: Outcome) -> LabelPlay:
         return ""
     if strict_rule(outcome.answer):
         return "Unsolved"
-    return settle((yield from judge_statuses(case, questions, outcome.answer)))
+    return settle((yield from judge_statuses(case, questions, outcome.answer, side=side)))
 
 
 def _by_status(reference: str, candidate: str) -> str:
@@ -190,7 +190,7 @@ def _play_round(
     case: Case, questions: Questions, pair: Pair, index: int, *, strict: bool
 ) -> Generator[JudgeRequest, JudgeVerdict | None, Round]:
     request = sowr_request(case.query, pair.reference.whole, pair.candidate.whole, index)
-    frozen = yield from questions.ask(request)
+    frozen = yield from judge(request)
     if frozen is not None:
         return Round(compat=frozen.label, strict=frozen.label, frozen=True)
     compat = yield from _official_round(case, questions, pair, index)

@@ -8,7 +8,7 @@ strict divides by the plan. Source: spec 5.3 to 5.5 and section 6 (the published
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from replay.benchmarks.stabletoolbench.settings import METRICS
 from replay.core.protocols import Metric, Summary
 from replay.core.types import Json, Score, Verdict
+from replay.evaluate.judge import ERROR
 from replay.evaluate.metrics import MetricRules, Plan, Point, aggregate, collect_points
 from replay.evaluate.states import Unscored
 
@@ -83,10 +84,16 @@ def _figure(plan: Plan, verdicts: Sequence[Verdict], metric: str, side: str) -> 
     figure = aggregate(points, rules)
     if metric == "SoWR":
         figure = _with_results(figure, points)
-    errors = sum((point.score.detail or {}).get("errors", 0) for point in points)
+    errors = sum(_count_errors(point.score.detail or {}) for point in points)
     if errors:
         figure = replace(figure, detail={**(figure.detail or {}), "judge_errors": errors})
     return _withheld(figure) if _lacks_judge(points) else figure
+
+
+def _count_errors(detail: Mapping[str, Json]) -> int:
+    """Unreadable judge answers behind one score: SoPR has labels by run, SoWR by round."""
+    said = [*detail.get("labels", ()), *detail.get("rounds", ())]
+    return said.count(ERROR)
 
 
 def _lacks_judge(points: Sequence[Point]) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from replay.benchmarks.stabletoolbench.benchmark import StableToolBench
+from replay.core.canonical import digest
 from replay.core.errors import InputError, InternalError
 from replay.core.protocols import EpisodeContext, Settings
 from replay.core.types import Json, Task
 from tests.support.verdicts import drive, make_task
-from tests.unit.benchmarks.stabletoolbench.answers import labels, make_outcome
+from tests.unit.benchmarks.stabletoolbench.answers import finish, labels, make_outcome
 
 
 def metrics_of(outcome: Json, *, reference_name: str = "", options: Json = None) -> list[str]:
@@ -35,6 +36,17 @@ def metrics_of(outcome: Json, *, reference_name: str = "", options: Json = None)
 def test_metrics_follow_the_outcome(metrics: list[str], outcome: Json, reference_name: str) -> None:
     """What an outcome holds, and whether there is a reference, says which metrics it has."""
     assert metrics == metrics_of(outcome, reference_name=reference_name)
+
+
+def test_metrics_share_their_questions() -> None:
+    """What one metric has asked, another does not ask again."""
+    settings = Settings(reference="theirs")
+    ours, theirs = make_outcome(), make_outcome(finish("No idea."))
+    play = StableToolBench().evaluate(make_task(), ours, trial=0, settings=settings, reference=theirs)
+    judge = labels({"answer-status": "Unsure", "whole-answer-status": "Solved", "preference": "first"})
+    _, asked = drive(play, judge)
+    keys = [str(digest("question", [r.rubric, r.evidence, r.run])) for r in asked]
+    assert sorted(set(keys)) == sorted(keys)
 
 
 def test_metrics_by_option() -> None:

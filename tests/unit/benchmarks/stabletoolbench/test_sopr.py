@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from replay.benchmarks.stabletoolbench.evidence import sopr_request
-from replay.benchmarks.stabletoolbench.sopr import RunStatus, settle
+from replay.benchmarks.stabletoolbench.questions import RunStatus
+from replay.benchmarks.stabletoolbench.sopr import settle
 from replay.core.types import Json, JudgeRequest, JudgeVerdict
 from tests.support.verdicts import says
 from tests.unit.benchmarks.stabletoolbench.answers import (
@@ -162,7 +163,7 @@ def test_unreadable_judge_is_an_error_with_its_text() -> None:
     """A judge that never answers readably is not a judge that is missing."""
     verdict, _ = evaluate(make_outcome(), refuse, metric="SoPR")
     assert (None, "judge-error") == (verdict.strict.value, verdict.strict.unscored)
-    assert verdict.strict.detail["errors"] == 3
+    assert verdict.strict.detail["labels"] == ["error"] * 3
     assert verdict.strict.detail["runs"][0]["raw"] == "I would rather not."
 
 
@@ -172,7 +173,7 @@ def test_one_unreadable_run() -> None:
     verdict, _ = evaluate(make_outcome(), judge, metric="SoPR")
     assert (1.0, 1, "sopr-missing-run") == (
         verdict.strict.value,
-        verdict.strict.detail["errors"],
+        verdict.strict.detail["labels"].count("error"),
         verdict.differs,
     )
     assert verdict.compat.value == pytest.approx(2 / 3)

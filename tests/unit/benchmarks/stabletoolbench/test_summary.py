@@ -113,7 +113,7 @@ def test_win_rate_shows_its_results() -> None:
 
 def test_judge_errors_are_counted() -> None:
     """Unreadable judge answers are shown with the figure."""
-    score = scored(1.0, detail={"by": "judge", "errors": 2})
+    score = scored(1.0, detail={"by": "judge", "labels": ["error", "Solved", "error"]})
     verdict = make_verdict(make_task("1"), 0, metric="SoPR", compat=score, strict=score)
     assert 2 == summarize(plan_of(verdict), [verdict]).strict["SoPR"].detail["judge_errors"]
 
