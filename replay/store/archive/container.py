@@ -7,6 +7,7 @@ are all refused by that one comparison, and every flipped bit of a header, a pad
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -23,6 +24,7 @@ __all__ = [
     "Member",
     "end_blocks",
     "make_header",
+    "member_sha256",
     "open_archive",
     "padding",
     "read_bytes",
@@ -35,6 +37,7 @@ MAX_MEMBERS: Final = 131
 MAX_MEMBER_BYTES: Final = 8**11 - 1
 """What eleven octal digits hold: 8 GiB. More would need an extension that old tools do not read."""
 
+_CHUNK_BYTES: Final = 1 << 20
 _END_BYTES: Final = 2 * BLOCK_BYTES
 _MEMBER_NAME: Final = re.compile(r"README\.txt|manifest\.json|SHA256SUMS|[a-z][a-z0-9-]{0,31}\.jsonl\.zst")
 _FIELDS: Final = (
@@ -154,6 +157,20 @@ def read_bytes(file: BinaryIO, member: Member, *, limit: int) -> bytes:
             f"{member.name} has {member.size} bytes", where=member.name, expected=f"at most {limit} bytes"
         )
     return _read_at(file, member.offset, member.size)
+
+
+def member_sha256(file: BinaryIO, member: Member) -> str:
+    """SHA-256 of a member's bytes as they lie in the tar, as hex."""
+    hasher = hashlib.sha256()
+    file.seek(member.offset)
+    left = member.size
+    while left:
+        data = file.read(min(left, _CHUNK_BYTES))
+        if not data:
+            raise DamagedError("the file was cut while it was read", where=member.name)
+        hasher.update(data)
+        left -= len(data)
+    return hasher.hexdigest()
 
 
 def _read_at(file: BinaryIO, at: int, size: int) -> bytes:

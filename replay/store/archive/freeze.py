@@ -141,7 +141,7 @@ def _sorted_snapshots(snapshots: Iterable[Snapshot]) -> dict[str, Iterable[Line]
     for snapshot in snapshots:
         row, line = encode_snapshot(snapshot)
         # The decoded snapshot is let go: a sort holds the bytes of its lines and little more.
-        by_kind[f"snapshots-{snapshot.kind.value}"].append((row._replace(record=b"", snapshot=None), line))
+        by_kind[f"snapshots-{snapshot.kind.value}"].append((Row(row.order, row.id, line), line))
     for lines in by_kind.values():
         lines.sort(key=_order)
     return dict(by_kind)
@@ -152,7 +152,7 @@ def _order(line: Line) -> tuple[tuple[str, int], bytes]:
 
 
 def _completed(facts: ArchiveFacts) -> ArchiveFacts:
-    """Sort the sources, and name the tools when content is frozen for the first time: thawed facts have them."""
+    """Sort the sources; name the tools when content is frozen for the first time."""
     library = ".".join(map(str, zstandard.ZSTD_VERSION))
     return msgspec.structs.replace(
         facts,

@@ -18,7 +18,7 @@ from replay.store.archive.manifest import ArchiveManifest
 from replay.store.archive.rows import SNAPSHOT_TABLES, Row
 from replay.store.archive.tables import TableReader
 from replay.store.archive.verify import VerifyReport, verify_archive
-from replay.store.archive.witnesses import expected_members, load_manifest
+from replay.store.archive.witnesses import Documents, expected_members, load_documents, load_manifest
 
 __all__ = ["ArchiveReader", "Listing", "TableListing", "read_manifest"]
 
@@ -51,15 +51,16 @@ class ArchiveReader:
     """Reads one archive; a context manager. Not for use from several threads at once."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file and check its layout and manifest.
+        """Open the file; check its layout and hold its documents against each other.
 
         Errors: InputError when it is no archive; DamagedError, NewerFormatError or LimitError for what it is.
         """
         self.path = path
         self._file = open_archive(path)
         try:
-            self.manifest, _ = load_manifest(self._file)
-            self._members = _check_members(read_layout(self._file), self.manifest)
+            members = read_layout(self._file)
+            self.manifest = _believed(load_documents(self._file, members))
+            self._members = _check_members(members, self.manifest)
         except BaseException:
             self._file.close()
             raise
@@ -87,7 +88,7 @@ class ArchiveReader:
         """Iterate over the checked rows of any table, snapshots too."""
         facts = self.manifest.table(table)
         if facts is not None:
-            yield from TableReader(facts, self._file, self._members[facts.member].offset).rows()
+            yield from TableReader(facts, self._file, self._members[facts.member]).rows()
 
     def verify(self, sample: float | None = None) -> VerifyReport:
         """Verify the whole file, or a share of its frames; see `verify_archive`."""
@@ -137,6 +138,18 @@ def read_manifest(path: Path) -> ArchiveManifest:
     with open_archive(path) as file:
         manifest, _ = load_manifest(file)
     return manifest
+
+
+def _believed(documents: Documents) -> ArchiveManifest:
+    """Return the manifest when all three documents are sound. Errors: DamagedError at the first fault."""
+    if documents.manifest is None or documents.findings:
+        finding = documents.findings[0]
+        raise DamagedError(
+            finding.what,
+            where=finding.member + (f", {finding.record}" if finding.record else ""),
+            next_step="name all damage with: replay archive verify",
+        )
+    return documents.manifest
 
 
 def _check_members(members: tuple[Member, ...], manifest: ArchiveManifest) -> dict[str, Member]:

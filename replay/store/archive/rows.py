@@ -59,7 +59,11 @@ class Row(NamedTuple):
     id: str
     record: bytes
     """Canonical bytes of the record; of the whole line in a snapshot table."""
-    snapshot: Snapshot | None
+    snapshot: Snapshot | None = None
+    request: bytes = b""
+    """Canonical bytes of the snapshot's request."""
+    meta: bytes = b""
+    """Canonical bytes of the snapshot's meta."""
 
 
 class _TableLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -118,16 +122,16 @@ def encode_row(row_id: str, record: bytes, *, table: str) -> tuple[Row, bytes]:
         check_canonical(record)
     except CanonicalError as error:
         raise InputError(f"the record is {error.what}", where=where, expected=error.expected) from None
-    return Row((row_id, 0), row_id, record, None), b'{"id":%b,"record":%b}' % (_encode(row_id), record)
+    return Row((row_id, 0), row_id, record), b'{"id":%b,"record":%b}' % (_encode(row_id), record)
 
 
 def encode_snapshot(snapshot: Snapshot) -> tuple[Row, bytes]:
     """Check one snapshot and build its line. Errors: InputError or LimitError naming key and scope."""
     where = f"snapshot {snapshot_id(snapshot.key, snapshot.sequence)}, scope {snapshot.scope!r}"
     try:
-        request = canonical_bytes(snapshot.request)
+        request, meta = canonical_bytes(snapshot.request), canonical_bytes(snapshot.meta)
         fields = {name: getattr(snapshot, name) for name in _SnapshotLine.__struct_fields__}
-        fields |= {"request": msgspec.Raw(request), "meta": msgspec.Raw(canonical_bytes(snapshot.meta))}
+        fields |= {"request": msgspec.Raw(request), "meta": msgspec.Raw(meta)}
         line = _encode(_SnapshotLine(**fields))
     except CanonicalError as error:
         raise InputError(f"a snapshot that cannot be hashed: {error}", where=where) from None
@@ -138,7 +142,7 @@ def encode_snapshot(snapshot: Snapshot) -> tuple[Row, bytes]:
     fault = _snapshot_fault(snapshot, request)
     if fault:
         raise InputError(fault, where=where, expected="a snapshot whose key is the digest of its request")
-    return _snapshot_row(snapshot, line), line
+    return _snapshot_row(snapshot, line, request, meta), line
 
 
 def decode_line(table: str) -> Callable[[bytes, str], Row]:
@@ -167,7 +171,7 @@ def _decode_table_row(line: bytes, where: str) -> Row:
         raise _not_a_row(error, where, '{"id":ID,"record":RECORD}') from None
     if not row.id or len(row.id.encode()) > MAX_ID_BYTES:
         raise LimitError("a row id out of bounds", where=where, expected=f"1 to {MAX_ID_BYTES} bytes")
-    return Row((row.id, 0), row.id, record, None)
+    return Row((row.id, 0), row.id, record)
 
 
 def _decode_snapshot_row(line: bytes, where: str, kind: SnapshotKind) -> Row:
@@ -178,7 +182,8 @@ def _decode_snapshot_row(line: bytes, where: str, kind: SnapshotKind) -> Row:
         if _encode(parts) != line:
             raise _not_canonical(where)
         request = check_canonical(request_bytes)
-        meta = None if parts.meta == _NULL else check_canonical(bytes(parts.meta))
+        meta_bytes = bytes(parts.meta)
+        meta = None if meta_bytes == b"null" else check_canonical(meta_bytes)
     except (msgspec.DecodeError, RecursionError, CanonicalError) as error:
         raise _not_a_row(error, where, "a snapshot with all of its fields") from None
     if parts.kind is not kind:
@@ -187,10 +192,7 @@ def _decode_snapshot_row(line: bytes, where: str, kind: SnapshotKind) -> Row:
     fault = _snapshot_fault(snapshot, request_bytes)
     if fault:
         raise DamagedError(fault, where=where)
-    return _snapshot_row(snapshot, line)
-
-
-_NULL: Final = msgspec.Raw(b"null")
+    return _snapshot_row(snapshot, line, request_bytes, meta_bytes)
 
 
 def _make_snapshot(parts: _SnapshotLine, request: Json, meta: Json) -> Snapshot:
@@ -210,9 +212,9 @@ def _make_snapshot(parts: _SnapshotLine, request: Json, meta: Json) -> Snapshot:
     )
 
 
-def _snapshot_row(snapshot: Snapshot, line: bytes) -> Row:
+def _snapshot_row(snapshot: Snapshot, line: bytes, request: bytes, meta: bytes) -> Row:
     key, sequence = snapshot.key, snapshot.sequence
-    return Row((key, sequence), f"{key}#{sequence}", line, snapshot)
+    return Row((key, sequence), f"{key}#{sequence}", line, snapshot, request, meta)
 
 
 def _snapshot_fault(snapshot: Snapshot, request: bytes) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from replay.core.errors import DamagedError, InputError
+from replay.store.archive.container import Member, member_sha256
 from replay.store.archive.frames import FRAME_ROWS, FrameCompressor, FrameFacts, read_frame_lines
 from replay.store.archive.manifest import TableFacts
 from replay.store.archive.merkle import row_leaf, tree_node
@@ -87,17 +88,21 @@ class TableWriter:
 class TableReader:
     """Reads a table's frames out of an archive; every row is checked before it is given out."""
 
-    def __init__(self, facts: TableFacts, file: BinaryIO, offset: int) -> None:
-        """Read from `file`, where the table's member begins at `offset`."""
+    def __init__(self, facts: TableFacts, file: BinaryIO, member: Member) -> None:
+        """Read from `file`, where the table is `member`."""
         self.facts = facts
         self._file = file
-        self._offsets = [offset]
+        self._member = member
+        self._offsets = [member.offset]
         for frame in facts.frames:
             self._offsets.append(self._offsets[-1] + frame.file_bytes)
         self._decode = decode_line(facts.name)
 
     def rows(self) -> Iterator[Row]:
-        """Iterate over every row. Errors: DamagedError or LimitError naming member and record."""
+        """Iterate over every row, and hold all bytes of the member against the manifest after the last.
+
+        Errors: DamagedError or LimitError naming member and record.
+        """
         last: Row | None = None
         content = hashlib.sha256()
         for index in range(len(self.facts.frames)):
@@ -111,6 +116,12 @@ class TableReader:
                 "content_sha256 in the manifest is not that of the content",
                 where=self.facts.member,
                 expected=content.hexdigest(),
+            )
+        if member_sha256(self._file, self._member) != self.facts.file_sha256:
+            raise DamagedError(
+                "its bytes are not those of the manifest, though every row is right",
+                where=self.facts.member,
+                expected=f"SHA-256 {self.facts.file_sha256}",
             )
 
     def frame_rows(self, index: int, *, after: Row | None = None) -> Iterator[tuple[Row, bytes]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import BinaryIO, Final
 
 from replay.core.errors import DamagedError, FormatError
@@ -92,6 +93,8 @@ def load_documents(file: BinaryIO, members: Sequence[Member]) -> Documents:
         findings.append(Finding(member="manifest.json", what=_describe(data)))
     else:
         manifest = decode_manifest(data)
+    if sums is not None and manifest is not None:
+        findings += _sums_findings(sums, manifest)
     if sums is not None:
         findings += _readme_findings(readme, sums, manifest, _sha256(data))
     elif manifest is not None and readme != write_readme(manifest, _sha256(data)):
@@ -129,6 +132,15 @@ def _describe(data: bytes) -> str:
     except FormatError as error:
         return f"its SHA-256 is neither in README.txt nor in SHA256SUMS; {error}"
     return "its SHA-256 is neither in README.txt nor in SHA256SUMS"
+
+
+def _sums_findings(sums: dict[str, str], manifest: ArchiveManifest) -> list[Finding]:
+    """Hold the list of members in SHA256SUMS against the manifest; digests are compared with bytes later."""
+    named = [name for name, _ in expected_members(manifest) if name != "SHA256SUMS"]
+    if list(sums) == named:
+        return []
+    odd = next((a or b for a, b in zip_longest(sums, named) if a != b), "")
+    return [Finding(member="SHA256SUMS", record=odd or "", what="its list of members is not the manifest's")]
 
 
 def _readme_findings(

@@ -92,7 +92,8 @@ def test_a_header_that_another_tool_wrote_is_refused_by_field(
 
 
 @pytest.mark.parametrize(
-    "name", ["../evil.jsonl.zst", "/etc/passwd", "a/b.jsonl.zst", "dictionaries/x.dict", "Tasks.jsonl.zst", ".."]
+    "name",
+    ["../evil.jsonl.zst", "/etc/passwd", "a/b.jsonl.zst", "dictionaries/x.dict", "Tasks.jsonl.zst", ".."],
 )
 def test_a_member_name_that_no_archive_has_is_refused(tmp_path: Path, name: str) -> None:
     """Names are compared with what an archive may hold; none is ever used as a path."""
@@ -114,7 +115,9 @@ def test_a_size_past_the_end_of_the_file_is_refused_before_reading(tmp_path: Pat
         _layout(_write(tmp_path, data))
 
 
-@pytest.mark.parametrize("size", [b"77777777777\0", b"\x80\0\0\0\0\0\0\0\0\0\0\1", b"-0000000001\0", b"99999999999\0"])
+@pytest.mark.parametrize(
+    "size", [b"77777777777\0", b"\x80\0\0\0\0\0\0\0\0\0\0\1", b"-0000000001\0", b"99999999999\0"]
+)
 def test_absurd_size_fields_are_refused(tmp_path: Path, size: bytes) -> None:
     """Base-256, negative and non-octal sizes are none of ours."""
     block = bytearray(make_header("README.txt", 5))

@@ -20,7 +20,14 @@ from replay.store.archive.atomic import write_whole
 from replay.store.archive.freeze import ArchiveContent, freeze
 from replay.store.archive.manifest import encode_manifest
 from replay.store.archive.reader import ArchiveReader, read_manifest
-from tests.support.archives import make_archive, make_content, make_facts, make_rows, make_snapshot, read_members
+from tests.support.archives import (
+    make_archive,
+    make_content,
+    make_facts,
+    make_rows,
+    make_snapshot,
+    read_members,
+)
 
 _FREEZE_ELSEWHERE = """
 import random, sys, pathlib
@@ -159,7 +166,7 @@ def test_a_bad_table_name_is_refused(tmp_path: Path, name: str) -> None:
     [
         ({"name": "a/b"}, "name 'a/b' is not"),
         ({"version": ""}, "version '' is not"),
-        ({"benchmark": 'x"""'}, "benchmark 'x\"\"\"' is not"),
+        ({"benchmark": 'x"""'}, 'benchmark \'x"""\' is not'),
         ({"bases": ("sha256:12",)}, "is not an archive root"),
         ({"bases": ("sha256:" + "1" * 64,) * 2}, "different ones"),
         ({"sources": (SourceFile(path="/home/me/x.json", digest="", records=1),)}, "is not relative"),

@@ -86,7 +86,9 @@ def test_a_snapshot_whose_key_is_not_its_request_is_refused(tmp_path: Path) -> N
     value = msgspec.to_builtins(make_snapshot(1)) | {"key": make_snapshot(2).key}
     line = canonical_bytes(value)
     data = forge([line], table="snapshots-api", ids=[f"{value['key']}#0"])
-    _refused(tmp_path, data, DamagedError, r"not the digest of the request \(snapshots-api\.jsonl\.zst, row 0\)")
+    _refused(
+        tmp_path, data, DamagedError, r"not the digest of the request \(snapshots-api\.jsonl\.zst, row 0\)"
+    )
 
 
 def test_rows_that_are_not_under_the_root_are_refused(tmp_path: Path) -> None:
@@ -99,7 +101,9 @@ def test_a_decompression_bomb_costs_bounded_memory(tmp_path: Path) -> None:
     """A frame that expands beyond what the manifest says is stopped at what it says."""
     bomb = zstandard.ZstdCompressor(write_checksum=True).compress(b"x" * (200 << 20))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    _refused(tmp_path, forge([GOOD], compress=lambda _: bomb), DamagedError, r"the frame states 209715200 bytes")
+    _refused(
+        tmp_path, forge([GOOD], compress=lambda _: bomb), DamagedError, r"the frame states 209715200 bytes"
+    )
     stream = zstandard.ZstdCompressor(write_checksum=True).compressobj()
     silent = stream.compress(b"x" * (200 << 20)) + stream.flush()
     _refused(tmp_path, forge([GOOD], compress=lambda _: silent), DamagedError, "cannot be decompressed")
@@ -115,7 +119,9 @@ def test_a_line_without_end_is_stopped_at_the_cap(tmp_path: Path) -> None:
     shorter = b'{"id":"a","record":"' + b"x" * (MAX_LINE_BYTES - 30) + b'"}'
     lines = [shorter, b'{"id":"b","record":1}']
     _read_all(_write(tmp_path, forge(lines, ids=["a", "b"])))
-    joined = forge([b'{"id":"a","record":"' + b"x" * (20 << 20) + b'"}', b'{"id":"b","record":1}'], ids=["a", "b"])
+    joined = forge(
+        [b'{"id":"a","record":"' + b"x" * (20 << 20) + b'"}', b'{"id":"b","record":1}'], ids=["a", "b"]
+    )
     with pytest.raises(LimitError, match="a line of"):
         _read_all(_write(tmp_path, joined))
 
@@ -179,7 +185,9 @@ def test_absurd_facts_of_a_table_are_refused(
     member = {"tasks.jsonl.zst": read_members(path)["tasks.jsonl.zst"]}
     table = msgspec.structs.replace(manifest.tables[0], **changes)
     with pytest.raises(error, match=what):
-        read_manifest(_write(tmp_path, pack_honestly(msgspec.structs.replace(manifest, tables=(table,)), member)))
+        read_manifest(
+            _write(tmp_path, pack_honestly(msgspec.structs.replace(manifest, tables=(table,)), member))
+        )
 
 
 def test_a_table_that_expands_without_reason_is_refused(tmp_path: Path) -> None:
@@ -244,7 +252,9 @@ def test_a_manifest_over_its_bound_is_not_read(tmp_path: Path) -> None:
         read_manifest(_write(tmp_path, pack_documents(b" " * (MAX_MANIFEST_BYTES + 1), b"", {})))
 
 
-@pytest.mark.parametrize("sums", [b"", b"x", b"\n", b"0" * 64 + b"  ../x y\n", b"\xff\n", b"0" * 64 + b" a\n"])
+@pytest.mark.parametrize(
+    "sums", [b"", b"x", b"\n", b"0" * 64 + b"  ../x y\n", b"\xff\n", b"0" * 64 + b" a\n"]
+)
 def test_bad_checksum_files_are_refused(tmp_path: Path, sums: bytes) -> None:
     """SHA256SUMS has one form."""
     members = {**read_members(make_archive(tmp_path)), "SHA256SUMS": sums}

