@@ -28,7 +28,12 @@ def score(
         Path | None, typer.Option(help="Files of another harness, in any form the benchmark knows.")
     ] = None,
     candidate: Annotated[
-        str, typer.Option(help="Which candidate of the outputs, or one whose outputs the archive holds.")
+        str,
+        typer.Option(
+            "--candidate",
+            "--candidate-name",
+            help="Which candidate of the outputs, or one whose outputs the archive holds.",
+        ),
     ] = "",
     select: opt.Select = None,
     limit: opt.Limit = None,

@@ -14,19 +14,20 @@ __all__ = ["MISS_EXIT", "exit_code_of", "show_summary"]
 
 MISS_EXIT: Final = 4
 
-_SHOWN: Final = 12
+_SHOWN: Final = 6
+"""Tasks named a kind; all of them with --json."""
 
 
-def show_summary(summary: RunSummary, screen: Screen) -> None:
+def show_summary(summary: RunSummary, screen: Screen, *, groups: bool = True) -> None:
     """Print what was planned, scored and left unscored, the scores, and where the answers came from."""
     unscored = ", ".join(f"{reason} {count}" for reason, count in summary.unscored.items()) or "0"
     screen.say(f"candidate  {summary.candidate}")
     screen.say(f"planned {summary.planned}  scored {summary.scored}  unscored {unscored}")
     header = ("score", "rules", "value", "std", "95 % interval", "n", "planned", "missing", "unsure")
-    screen.say(render_table(header, _rows(summary)))
+    screen.say(render_table(header, _rows(summary, groups=groups)))
     screen.say(f"provenance {_shares(summary.provenance)}")
-    _show_items("items on which compat and strict differ", summary.differing, screen)
-    _show_items("tasks with data errors", summary.flagged, screen)
+    _show_differing(summary, screen)
+    _show_flagged(summary, screen)
 
 
 def exit_code_of(summary: RunSummary) -> int:
@@ -34,12 +35,14 @@ def exit_code_of(summary: RunSummary) -> int:
     return MISS_EXIT if any(reason.endswith("-miss") for reason in summary.unscored) else 0
 
 
-def _rows(summary: RunSummary) -> list[tuple[str, ...]]:
+def _rows(summary: RunSummary, *, groups: bool) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for side in ("compat", "strict"):
         for name, metric in summary.scores.get(side, {}).items():
             rows.append(_row(name, side, metric))
-            rows += [_row(f"  {group}", side, part) for group, part in metric.get("groups", {}).items()]
+            parts = metric.get("groups", {}).items() if groups else ()
+            # A group without any score says nothing that the missing column above does not.
+            rows += [_row(f"  {group}", side, part) for group, part in parts if part["value"] is not None]
     return rows
 
 
@@ -61,13 +64,27 @@ def _shares(counts: dict[str, int]) -> str:
     )
 
 
-def _show_items(title: str, items: tuple[Json, ...], screen: Screen) -> None:
-    if not items:
-        return
-    screen.say(f"{title}: {len(items)}")
-    for item in items[:_SHOWN]:
-        screen.say(
-            "  " + "  ".join(f"{name}={value}" for name, value in item.items() if value not in (None, ""))
-        )
-    if len(items) > _SHOWN:
-        screen.say(f"  and {len(items) - _SHOWN} more, all of them with --json")
+def _show_differing(summary: RunSummary, screen: Screen) -> None:
+    """Count the items by metric and reason, and name the first tasks of each."""
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for item in summary.differing:
+        kinds.setdefault((item["metric"], item["difference"]), []).append(item["task"])
+    if kinds:
+        screen.say(f"compat and strict differ on {len(summary.differing)} items:")
+    for (metric, reason), tasks in sorted(kinds.items()):
+        screen.say(f"  {metric}  {reason}  {len(tasks)}: {_first(tasks)}")
+
+
+def _show_flagged(summary: RunSummary, screen: Screen) -> None:
+    kinds: dict[str, list[str]] = {}
+    for item in summary.flagged:
+        for flag in item["flags"]:
+            kinds.setdefault(flag, []).append(item["task"])
+    if kinds:
+        screen.say(f"{len(summary.flagged)} tasks with data errors or oddities:")
+    for flag, tasks in sorted(kinds.items()):
+        screen.say(f"  {flag}  {len(tasks)}: {_first(tasks)}")
+
+
+def _first(tasks: list[str]) -> str:
+    return ", ".join(tasks[:_SHOWN]) + (", ..." if len(tasks) > _SHOWN else "")

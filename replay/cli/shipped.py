@@ -70,7 +70,7 @@ def _show(result: ShippedRun, screen: Screen) -> None:
     screen.say(f"archive    {expected.archive}")
     screen.say(f"  root     {result.archive_root}")
     screen.say(f"  expected {expected.archive_root}")
-    show_summary(result.report.summary, screen)
+    show_summary(result.report.summary, screen, groups=False)
     screen.say(f"network_attempts {guard.network_attempts if guard else 'unknown'}")
     screen.say(f"run root   {roots.run_root if roots else 'none'}")
     screen.say(f"  expected {expected.run_root}  {'equal' if result.ok else 'DIFFERENT'}")

@@ -54,13 +54,13 @@ def make_content(
 ) -> tuple[ArchiveContent, Json]:
     """Key everything an import produced and lay it out as the content of an archive.
 
-    Shape:   the second value is the import report with `collisions` and `verdict_conflicts` filled in.
+    Shape:   the second value is the import report with `key_collisions` and `verdict_conflicts` added.
     """
     snapshots, collisions = answers_to_snapshots(result.answers, recipe_for(result.benchmark))
     verdicts, conflicts = _key_verdicts(result.verdicts)
     report = {
         **_as_object(result.report),
-        "collisions": [_show(collision) for collision in collisions],
+        "key_collisions": [_show(collision) for collision in collisions],
         "verdict_conflicts": conflicts,
         "snapshots": {"api": len(snapshots), "verdict": len(verdicts)},
     }
