@@ -11,8 +11,8 @@ from replay.core.types import Record
 from replay.engine.plan import PlanItem, digest_plan
 from replay.engine.roles import EpisodeVerdicts
 from replay.engine.rundir.lines import TRAJECTORIES, VERDICTS, encode_record
-from replay.engine.rundir.manifest import RunRoots, make_roots
-from replay.engine.rundir.reading import SUMMARY, Run, digest_file, digest_outputs, load_run
+from replay.engine.rundir.manifest import RunManifest, RunRoots, make_roots, seal_manifest
+from replay.engine.rundir.reading import MANIFEST, SUMMARY, Run, digest_file, digest_outputs, load_run
 
 __all__ = ["RunCheck", "RunFinding", "verify_run"]
 
@@ -61,6 +61,7 @@ def verify_run(path: Path, *, rescore: Callable[[Trajectory], EpisodeVerdicts] |
     findings = episodes.check(run)
     roots = _recompute(path, run)
     findings += _compare_roots(run.manifest.roots, roots)
+    findings += _check_manifest(path, run.manifest)
     return RunCheck(
         roots=roots, episodes=len(episodes.items), rescored=episodes.rescored, findings=tuple(findings)
     )
@@ -138,9 +139,9 @@ def _recompute(path: Path, run: Run) -> RunRoots | None:
 
 def _compare_roots(held: RunRoots, found: RunRoots | None) -> list[RunFinding]:
     if found is None:
-        return [RunFinding(member="manifest.json", what="its roots cannot be recomputed")]
+        return [RunFinding(member=MANIFEST, what="its roots cannot be recomputed")]
     files = {
-        "inputs": "manifest.json",
+        "inputs": MANIFEST,
         "trajectories": TRAJECTORIES,
         "verdicts": VERDICTS,
         "summary": SUMMARY,
@@ -153,8 +154,16 @@ def _compare_roots(held: RunRoots, found: RunRoots | None) -> list[RunFinding]:
         if getattr(found, name) != getattr(held, name)
     ]
     if not findings and found != held:
-        findings.append(RunFinding(member="manifest.json", what=f"run root is {found.run_root}"))
+        findings.append(RunFinding(member=MANIFEST, what=f"run root is {found.run_root}"))
     return findings
+
+
+def _check_manifest(path: Path, manifest: RunManifest) -> list[RunFinding]:
+    if seal_manifest(manifest) != manifest:
+        return [RunFinding(member=MANIFEST, what="does not have the digest of its own record")]
+    if (path / MANIFEST).read_bytes() != encode_record(manifest) + b"\n":
+        return [RunFinding(member=MANIFEST, what="is not in canonical form")]
+    return []
 
 
 def _finding(member: str, trajectory: Trajectory, what: str) -> RunFinding:

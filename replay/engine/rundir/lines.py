@@ -105,7 +105,7 @@ def decode_record(line: bytes, shape: type[_Shape], *, where: str) -> _Shape:
         raise DamagedError(f"line is no {shape.__name__.lower()}: {error}", where=where) from None
 
 
-def read_lines(path: Path) -> Iterator[tuple[str, bytes]]:
+def read_lines(path: Path, *, max_bytes: int = MAX_LINE_BYTES) -> Iterator[tuple[str, bytes]]:
     """Iterate over the lines of a finished file as (where, line).
 
     Errors:  DamagedError when the file is missing or its last line is torn; LimitError for an absurd line.
@@ -113,13 +113,11 @@ def read_lines(path: Path) -> Iterator[tuple[str, bytes]]:
     try:
         with path.open("rb") as file:
             number = 0
-            while line := file.readline(MAX_LINE_BYTES + 1):
+            while line := file.readline(max_bytes + 1):
                 number += 1
                 where = f"{path.name}, record {number}"
-                if len(line) > MAX_LINE_BYTES:
-                    raise LimitError(
-                        "line is too long", where=where, expected=f"at most {MAX_LINE_BYTES} bytes"
-                    )
+                if len(line) > max_bytes:
+                    raise LimitError("line is too long", where=where, expected=f"at most {max_bytes} bytes")
                 if not line.endswith(b"\n"):
                     raise DamagedError(
                         "line is cut off", where=where, next_step="run the same command again: it resumes"

@@ -79,6 +79,8 @@ class RunManifest(Record, frozen=True, kw_only=True):
     guard: Guard | None = None
     roots: RunRoots | None = None
     """None while the run is unfinished."""
+    record: Digest | None = None
+    """Over everything above, so that an edit of what is not hashed into the run root is found as well."""
 
 
 def make_roots(
@@ -100,6 +102,12 @@ def make_roots(
         results=digest("run-results", [verdicts, summary]),
         outputs=outputs,
     )
+
+
+def seal_manifest(manifest: RunManifest) -> RunManifest:
+    """Return the manifest with the digest of its own record."""
+    bare = msgspec.structs.replace(manifest, record=None)
+    return msgspec.structs.replace(bare, record=digest("run-manifest", msgspec.to_builtins(bare)))
 
 
 def name_differences(ours: RunManifest, theirs: RunManifest) -> list[str]:

@@ -34,8 +34,16 @@ from replay.engine.rundir.lines import (
     read_lines,
     repair_lines,
 )
-from replay.engine.rundir.manifest import Guard, RunManifest, make_roots, name_differences
-from replay.engine.rundir.reading import MANIFEST, SUMMARY, digest_file, digest_outputs, load_manifest
+from replay.engine.rundir.manifest import Guard, RunManifest, make_roots, name_differences, seal_manifest
+from replay.engine.rundir.reading import (
+    MANIFEST,
+    SUMMARY,
+    Run,
+    digest_file,
+    digest_outputs,
+    load_manifest,
+    load_run,
+)
 
 __all__ = ["RunFolder"]
 
@@ -99,6 +107,10 @@ class RunFolder:
                 os.fsync(file.fileno())
         self.done += 1
 
+    def read(self) -> Run:
+        """Return what is on disk so far, for the summary."""
+        return load_run(self.path)
+
     def finish(self, summary: Json) -> RunManifest:
         """Write summary and final manifest; return the manifest with its roots. May be called again.
 
@@ -119,7 +131,8 @@ class RunFolder:
                 summary=digest_file(self.path / SUMMARY),
                 outputs=digest_outputs(self.path),
             )
-            self._manifest = msgspec.structs.replace(self._manifest, guard=self._count_guard(), roots=roots)
+            finished = msgspec.structs.replace(self._manifest, guard=self._count_guard(), roots=roots)
+            self._manifest = seal_manifest(finished)
             self._save_manifest()
         return self._manifest
 
