@@ -18,7 +18,7 @@ from typing import Any, Concatenate, Final, NoReturn, ParamSpec, TypeVar
 import lmdb
 
 from replay.core.errors import DamagedError, ReplayError, StoreError
-from replay.store.lock import WriterLock
+from replay.store.lock import WriterLock, reserve_reader_table
 from replay.store.marker import DATA_NAME, check_data_file, read_marker
 from replay.store.view import DATABASES, DUPSORT, View
 
@@ -166,6 +166,8 @@ class Environment:
             )
             if self._lock is not None:
                 self._lock.forget()
+            if self.is_sealed:
+                self._env.close()  # a sealed file has no locks to lose, and the child may open it anew
 
     def _make_view(self) -> View:
         view = View(self._env.begin(db=self._handles["index"]), self._handles, str(self.folder))
@@ -238,7 +240,8 @@ class Environment:
             raise self._explain(error) from None
 
     def _explain(self, error: lmdb.Error) -> ReplayError:
-        if isinstance(error, _DAMAGE):
+        # A sealed file asks nothing of disk or locks: what LMDB minds about it is its pages.
+        if self.is_sealed or isinstance(error, _DAMAGE):
             return DamagedError(
                 f"store is damaged: {error}",
                 where=str(self.folder),
@@ -257,6 +260,8 @@ def open_lmdb(folder: Path, access: Access) -> lmdb.Environment:
     path = folder / DATA_NAME
     try:
         size = path.stat().st_size if path.exists() else 0
+        if access is Access.WRITER:
+            reserve_reader_table(folder)
         environment = lmdb.open(
             str(folder),
             lib_version=_ENGINE_MAJOR,
@@ -272,7 +277,7 @@ def open_lmdb(folder: Path, access: Access) -> lmdb.Environment:
         )
         if access is not Access.SEALED:
             environment.reader_check()
-    except lmdb.Error as error:
+    except (lmdb.Error, OSError) as error:
         twice = "already open" in str(error)
         raise StoreError(
             "store is already open in this process" if twice else f"store cannot be opened: {error}",

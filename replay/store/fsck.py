@@ -33,12 +33,13 @@ class Finding(Record, frozen=True, kw_only=True):
 
 def check_store(environment: Environment) -> tuple[Finding, ...]:
     """Check everything. A store without findings is sound."""
-    findings: list[Finding] = []
     if environment.is_sealed:
         digest = file_digest(environment.folder / DATA_NAME)
         if digest != environment.marker.digest:
-            what = f"file is {digest}, its marker says {environment.marker.digest}"
-            findings.append(Finding(name="data-file", where=DATA_NAME, what=what))
+            # LMDB trusts its pages and may crash on wrong ones, so rows are not looked at any more.
+            what = f"file is {digest}, its marker says {environment.marker.digest}; thaw the archive again"
+            return (Finding(name="data-file", where=DATA_NAME, what=what),)
+    findings: list[Finding] = []
     for check in (_dictionaries, _objects, _entries, _aliases, _scopes, _tables, _meta):
         try:
             environment.read(_collect, check, findings)

@@ -6,6 +6,7 @@ The lock is the kernel's (flock): it ends with its process however that dies; a 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 from pathlib import Path
@@ -13,9 +14,31 @@ from typing import Final
 
 from replay.core.errors import StoreError
 
-__all__ = ["LOCK_NAME", "WriterLock"]
+__all__ = ["LOCK_NAME", "WriterLock", "reserve_reader_table"]
 
 LOCK_NAME: Final = "writer.lock"
+
+READER_TABLE_NAME: Final = "lock.mdb"
+READER_TABLE_BYTES: Final = 68 * 1024
+"""LMDB's own file for 1,024 readers takes 64 bytes each and a header."""
+
+
+def reserve_reader_table(folder: Path) -> None:
+    """Take the disk space of LMDB's reader table before LMDB maps it. To be called by the writer.
+
+    LMDB makes the file sparse; on a full disk the first touch of the map would then end the process.
+    Errors: OSError when there is no space.
+    """
+    descriptor = os.open(folder / READER_TABLE_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        held = os.fstat(descriptor).st_size
+        if held < READER_TABLE_BYTES:
+            written = os.pwrite(descriptor, bytes(READER_TABLE_BYTES - held), held)
+            if held + written < READER_TABLE_BYTES:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class WriterLock:

@@ -27,6 +27,7 @@ __all__ = [
     "check_data_file",
     "file_digest",
     "read_marker",
+    "sync_folder",
     "write_marker",
 ]
 
@@ -155,6 +156,15 @@ def file_digest(path: Path) -> str:
         while chunk := stream.read(_CHUNK_BYTES):
             state.update(chunk)
     return f"sha256:{state.hexdigest()}"
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names that were put into a folder durable. Errors: OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _check_meta_page(head: bytes, path: Path, *, number: int) -> int:

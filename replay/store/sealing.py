@@ -20,7 +20,7 @@ from replay.core.types import Json
 from replay.store.building import Builder
 from replay.store.entries import BODY, HEAD, Place, split_row_name, unpack_entry
 from replay.store.environment import Access, Environment, open_lmdb
-from replay.store.marker import DATA_NAME, Marker, file_digest, write_marker
+from replay.store.marker import DATA_NAME, Marker, file_digest, sync_folder, write_marker
 from replay.store.preparing import Prepared, head_aliases
 from replay.store.records import ObjectEncoder, encode_object, object_digest
 from replay.store.view import META_PREFIX, View, table_prefix
@@ -91,7 +91,7 @@ def _sealed(target: Path) -> Iterator[Builder]:
             builder.close()
         _compact(work)
         work.replace(target)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except (OSError, lmdb.Error) as error:
         raise StoreError(
             f"store cannot be sealed: {error}",
@@ -149,12 +149,4 @@ def _compact(work: Path) -> None:
         os.close(descriptor)
     data.chmod(0o444)
     write_marker(work, Marker(sealed=True, size_bytes=data.stat().st_size, digest=file_digest(data)))
-    _sync_folder(work)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_folder(work)

@@ -1,8 +1,8 @@
 """The snapshot store: recorded answers by key and number, on LMDB (DESIGN section 6).
 
 A store is a folder: `store.json`, `data.mdb`, and locks while it is writable. Stores are rebuildable;
-archives are what travels. Rows are only ever added, never changed, so a reader is never wrong. How rows look is in
-`entries`, how they are read in `view`, written in `writing`, sealed in `sealing`, checked in `fsck`.
+archives are what travels. Rows are only ever added, never changed, so a reader is never wrong. How rows look
+is in `entries`, how they are read in `view`, written in `writing`, sealed in `sealing`, checked in `fsck`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from replay.store.entries import KINDS, Place, raw_key, split_row_name, text_key
 from replay.store.environment import Access, Environment
 from replay.store.fsck import Finding, check_store
 from replay.store.layers import LayeredStore
-from replay.store.marker import Marker, write_marker
+from replay.store.marker import Marker, sync_folder, write_marker
 from replay.store.preparing import prepare, prepare_batches
 from replay.store.records import ObjectDecoder, ObjectEncoder, check_size
 from replay.store.sealing import meta_rows, seal_environment
@@ -327,11 +327,13 @@ def _make_folder(path: Path) -> None:
         Environment.make_files(fresh)
         write_marker(fresh, Marker())
         fresh.replace(path)
+        sync_folder(path.parent)
     except OSError as error:
-        shutil.rmtree(fresh, ignore_errors=True)
         raise StoreError(
             f"store cannot be created: {error.strerror}",
             where=str(path),
             expected="a folder that this user may write to, on a disk with space",
-            next_step="choose another folder",
+            next_step="free space or choose another folder",
         ) from None
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
