@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from replay.benchmarks.stabletoolbench.benchmark import StableToolBench
+from replay.benchmarks.stabletoolbench.outcomes import Points, read_outcome
 from replay.benchmarks.stabletoolbench.outputs import outcome_of, read_outputs
 from replay.core.errors import InputError
 from replay.core.types import Json, Output, Task
@@ -117,8 +118,10 @@ def test_preference_file(tmp_path: Path) -> None:
     record = {"cot": 1, "dfs": 2, "round_0": "complete", "round_1": "complete", "round_2": "complete"}
     write(tmp_path / "G1_instruction_cot_dfs.json", {"1": record})
     (output,) = read_outputs(tmp_path, TASKS)
-    expected = {"preferences": {"cot": {"reference": 1, "candidate": 2}}}
-    assert ("dfs", expected) == (output.candidate, outcome_of(output, TASKS["1"]))
+    read_back = read_outcome(outcome_of(output, TASKS["1"]))
+    assert read_back is not None
+    assert output.candidate == "dfs"
+    assert {"cot": Points(reference=1, candidate=2)} == read_back.preferences
 
 
 def test_preference_table_beside_its_json_file(tmp_path: Path) -> None:
@@ -130,14 +133,43 @@ def test_preference_table_beside_its_json_file(tmp_path: Path) -> None:
         "query_id\tpreference_label\tref_model\toutput_model\n1\t2\tcot\tdfs\n",
     )
     (output,) = read_outputs(tmp_path, TASKS)
-    assert {"cot": {"reference": 1, "candidate": 2}} == output.data
+    assert (1, 2) == (output.data["cot"]["reference"], output.data["cot"]["candidate"])
+
+
+def test_points_against_several_references(tmp_path: Path) -> None:
+    """One candidate may have been compared with several; the points stand side by side."""
+    record = {"dfs": 2, "round_0": "complete", "round_1": "complete"}
+    for reference in ("cot", "gpt"):
+        write(tmp_path / f"G1_instruction_{reference}_dfs.json", {"1": {reference: 0, **record}})
+    (output,) = read_outputs(tmp_path, TASKS)
+    assert {"cot", "gpt"} == set(output.data)
+
+
+def test_methods_of_one_folder_are_candidates(tmp_path: Path) -> None:
+    """Raw answers of two methods in one folder are two candidates, as upstream's converter splits them."""
+    write(tmp_path / "model" / "G1_instruction" / "1_CoT@1.json", raw())
+    write(tmp_path / "model" / "G1_instruction" / "1_DFS_woFilter_w2.json", raw())
+    assert ["model.CoT@1", "model.DFS_woFilter_w2"] == [candidate for candidate, *_ in read(tmp_path)]
+
+
+def test_ids_that_a_group_leads(tmp_path: Path) -> None:
+    """ToolBench's ids start anew in every group; the task's id then begins with the group."""
+    write(tmp_path / "model" / "G1_query.json", {"1": converted()})
+    tasks = {"G1_query-1": make_task("G1_query-1", split="G1_query", query="Query 1?")}
+    assert [("model", "G1_query-1", 0, "converted")] == read(tmp_path, tasks)
+
+
+def test_white_space_of_a_query_is_nothing(tmp_path: Path) -> None:
+    """Harnesses do not keep white space; a task is not refused for it."""
+    write(tmp_path / "model" / "G1_instruction.json", {"1": {**converted(), "query": " Query  1?\n"}})
+    assert [("model", "1", 0, "converted")] == read(tmp_path)
 
 
 def test_completeness_table(tmp_path: Path) -> None:
     """Rows have no id; they are found by their query."""
     write(tmp_path / "model" / "fac.csv", "query,final_answer,evaluation,prompt\nQuery 2?,a,Solved,p\n")
     (output,) = read_outputs(tmp_path, TASKS)
-    assert ("model", "2", {"reply": "Solved"}) == (output.candidate, output.task, output.data)
+    assert ("model", "2", "Solved") == (output.candidate, output.task, output.data["reply"])
 
 
 def test_parts_of_one_answer_are_joined(tmp_path: Path) -> None:
@@ -151,11 +183,10 @@ def test_parts_of_one_answer_are_joined(tmp_path: Path) -> None:
 
 def test_trials_come_back(tmp_path: Path) -> None:
     """What write_outputs wrote is read with its trials."""
-    bench = StableToolBench()
-    bench.write_outputs(
-        [(TASKS["1"], 0, make_outcome()), (TASKS["1"], 1, make_outcome(""))], tmp_path / "model", "converted"
-    )
-    outputs = bench.read_outputs(tmp_path / "model", TASKS)
+    bench, task = StableToolBench(), make_task(query="q")
+    outcomes = [(task, 0, make_outcome()), (task, 1, make_outcome(""))]
+    bench.write_outputs(outcomes, tmp_path / "model", "converted")
+    outputs = bench.read_outputs(tmp_path / "model", {task.id: task})
     assert [("model", 0), ("model", 1)] == [(output.candidate, output.trial) for output in outputs]
     assert outputs[1].data["answer"]["final_answer"] == ""
 
@@ -186,6 +217,7 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
         ("neither answers nor results", []),
         (r"empty file \(m/f\.json\)", ""),
         ("NaN", '{"1": NaN}'),
+        ("another query than task 1's: 'Query 2", {"1": converted("2")}),
         ("answer is a text", {"1": {**converted(), "answer": "noon"}}),
     ],
 )
