@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from replay.benchmarks.stabletoolbench.naming import (
     FINISH,
     FUNCTION_NAME_LIMIT,
@@ -94,15 +96,24 @@ def build_functions(
     return (*entries, _finish_entry(wording))
 
 
-def find_by_suffix(entries: Iterable[FunctionEntry], name: str) -> FunctionEntry | None:
+def find_by_suffix(entries: Sequence[FunctionEntry], name: str) -> FunctionEntry | None:
     """Find the function upstream routes a called name to: the first whose name ends with it.
 
-    Source:  rapidapi.py _step. Differs: upstream raises for a proper suffix of `Finish`; here it is no match.
+    Where several functions have that one's full name, upstream takes category and tool of the first and the
+    API of the last, so the first is out of reach.
+    Source:  rapidapi.py _step and api_name_reflect. Differs: upstream raises for a proper suffix of `Finish`;
+             here it is no match.
     """
-    for entry in entries:
-        if entry.raw is not None and entry.shown.name.endswith(name):
-            return entry
-    return None
+    first = next((e for e in entries if e.raw is not None and e.shown.name.endswith(name)), None)
+    if first is None or first.raw is None:
+        return None
+    last = next(e for e in reversed(entries) if e.shown.name == first.shown.name)
+    if last is first or last.raw is None:
+        return first
+    tool = first.raw.identity.rpartition("/")[0]
+    api = last.raw.identity.rpartition("/")[2]
+    mixed = f"{tool}/{api}"
+    return replace(last, shown=replace(last.shown, identity=mixed), raw=replace(last.raw, identity=mixed))
 
 
 def nested_form(function: Json) -> dict[str, Json]:

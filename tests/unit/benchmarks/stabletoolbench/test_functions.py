@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from replay.benchmarks.stabletoolbench.functions import (
     build_functions,
@@ -205,6 +206,26 @@ def test_find_by_suffix_takes_the_first() -> None:
     found = find_by_suffix(entries, "search_for_weather_desk")
     assert found is not None
     assert found.shown.name == "advanced_search_for_weather_desk"
+
+
+def test_find_by_suffix_takes_the_last_of_equal_names() -> None:
+    """Of two functions with one name the last API is called, as upstream's table of names has it."""
+    entries = build_functions([make_raw_spec("Get it!"), make_raw_spec("Other"), make_raw_spec("Get it?")])
+    found = find_by_suffix(entries, "get_it_for_weather_desk")
+    assert found is not None
+    assert found.raw is not None
+    assert found.raw.name == "Get it?"
+
+
+def test_find_by_suffix_mixes_tool_of_the_first_and_api_of_the_last() -> None:
+    """Equal names of two tools give the first one's tool with the last one's API."""
+    long_name = "x" * 70
+    first = replace(make_raw_spec(long_name), identity=f"A/one_for_A/{long_name}")
+    last = replace(make_raw_spec(f"y{long_name}"), identity=f"B/two_for_B/y{long_name}")
+    found = find_by_suffix(build_functions([first, last]), build_functions([first])[0].shown.name)
+    assert found is not None
+    assert found.raw is not None
+    assert found.raw.identity == f"A/one_for_A/y{long_name}"
 
 
 def test_find_by_suffix_knows_no_finish() -> None:
