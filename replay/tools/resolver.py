@@ -77,23 +77,21 @@ class SnapshotSource:
             first = self._store.get(key)
             if first is None:
                 continue
-            recorded = self._store.count(first.key)
-            if occurrence < recorded:
-                sequence = occurrence
-            elif repeat_policy(request) is RepeatPolicy.STICKY_LAST:
-                sequence = recorded - 1
-            else:
+            if occurrence == 0:
+                return read_result(first, lookup=label)
+            last = self._store.count(key) - 1
+            if occurrence > last and repeat_policy(request) is RepeatPolicy.ONCE:
                 return None
-            found = first if sequence == 0 else self._store.get(first.key, sequence)
+            found = self._store.get(key, min(occurrence, last))
             return None if found is None else read_result(found, lookup=label)
         return None
 
     def recorded(self, request: CallRequest) -> int:
         """Count the answers recorded for a call under the first lookup that finds any."""
         for _, key in lookup_keys(self._recipe.apply(request)):
-            first = self._store.get(key)
-            if first is not None:
-                return self._store.count(first.key)
+            recorded = self._store.count(key)
+            if recorded:
+                return recorded
         return 0
 
 
