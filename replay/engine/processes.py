@@ -59,7 +59,8 @@ class WorkerCrew:
             for _ in range(jobs):
                 ours, theirs = context.Pipe()
                 process = context.Process(target=_serve, args=(theirs, document), daemon=True)
-                process.start()
+                with _interrupts_blocked():
+                    process.start()
                 theirs.close()
                 self._members.append(_Member(process, ours))
         except BaseException:
@@ -149,10 +150,21 @@ class _Member:
         self.item: int | None = None
 
 
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Start processes with Ctrl-C blocked, for good: it goes to the whole terminal group.
+
+    The parent alone decides how the run ends. What arrives meanwhile is delivered to the parent afterwards.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _serve(connection: Connection, document: bytes) -> None:
     """Answer items until the other side hangs up. Runs in the worker process."""
-    # Ctrl-C goes to the whole terminal group; the parent decides how the run ends.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         worker = make_worker(msgspec.msgpack.decode(document, type=WorkerSpec))
     except ReplayError as error:

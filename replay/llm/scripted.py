@@ -238,7 +238,7 @@ def _convert(value: Json, shape: type[_Shape], where: str) -> _Shape:
         raise InputError(
             f"script does not have the documented shape: {error}",
             where=where,
-            expected="records as the help of replay/llm/scripted.py shows them",
+            expected='scripts such as {"task": "588", "turns": [{"content": "text"}]}',
         ) from None
 
 

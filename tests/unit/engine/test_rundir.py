@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from replay.core.determinism import child_environment
 from replay.core.errors import DamagedError, InputError, LimitError, NewerFormatError, StoreError
 from replay.core.trajectory import Trajectory
 from replay.engine.plan import PlanItem
@@ -26,7 +20,6 @@ from replay.engine.rundir.reading import load_run
 from replay.engine.rundir.writing import RunFolder
 from replay.engine.summary import collect_wants
 from replay.engine.worker import WorkerSpec, make_worker
-from tests.support.data import CHECKOUT
 from tests.support.demo_run import FACTORY, demo_manifest, demo_plan, open_folder, run_demo
 
 HASHED = ("manifest.json", "trajectories.jsonl", "verdicts.jsonl", "summary.json")
@@ -186,102 +179,6 @@ def test_a_read_only_folder_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir(mode=0o555)
     with pytest.raises(StoreError, match="no permission to write"):
         open_folder(tmp_path / "run", demo_plan(1))
-
-
-RUN_SCRIPT = """
-import sys
-from pathlib import Path
-from tests.support.demo_run import run_demo
-limit = int(sys.argv[3])
-if limit:
-    import resource
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-run_demo(Path(sys.argv[1]), {"tasks": int(sys.argv[2]), "pause_s": float(sys.argv[4])})
-"""
-
-
-def start_run(path: Path, *, tasks: int, limit: int = 0, pause_s: float = 0.0) -> subprocess.Popen[bytes]:
-    """Run a demo in a process of its own."""
-    arguments = [str(path), str(tasks), str(limit), str(pause_s)]
-    return subprocess.Popen(
-        [sys.executable, "-c", RUN_SCRIPT, *arguments],
-        cwd=CHECKOUT,
-        env=child_environment(),
-        stderr=subprocess.PIPE,
-    )
-
-
-@pytest.mark.slow
-def test_a_full_disk_leaves_a_resumable_run(tmp_path: Path) -> None:
-    """A write that the system refuses is a StoreError; with room again the run ends with the same bytes."""
-    with start_run(tmp_path / "run", tasks=30, limit=9_000) as process:
-        _, errors = process.communicate()
-    assert b"StoreError: run folder cannot be written: File too large" in errors
-    assert 0 < len((tmp_path / "run/trajectories.jsonl").read_bytes()) <= 9_000
-    run_demo(tmp_path / "run", {"tasks": 30})
-    assert read_hashed(finish_copy(tmp_path, tasks=30)) == read_hashed(tmp_path / "run")
-
-
-@pytest.mark.slow
-def test_killed_at_20_points_it_gives_the_same_bytes(tmp_path: Path) -> None:
-    """Kill -9 at any point, run again: the final bytes are those of a run that was never killed."""
-    whole = read_hashed(finish_copy(tmp_path, tasks=60))
-    stopped_at = []
-    for number in range(20):
-        path = tmp_path / f"run{number}"
-        with start_run(path, tasks=60, pause_s=0.002) as process:
-            wait_for(path / "manifest.json")
-            time.sleep(0.01 * number)
-            process.send_signal(signal.SIGKILL)
-        stopped_at.append((path / "timings.jsonl").read_bytes().count(b"\n") if number else 0)
-        run_demo(path, {"tasks": 60})
-        assert whole == read_hashed(path)
-    assert [done for done in stopped_at if 0 < done < 60], "no kill hit a run on its way"
-
-
-def wait_for(path: Path) -> None:
-    """Wait until a file is there."""
-    for _ in range(3_000):
-        if path.exists():
-            return
-        time.sleep(0.005)
-    raise AssertionError(path)
-
-
-@pytest.mark.slow
-def test_neither_hash_seed_nor_place_changes_the_root(tmp_path: Path) -> None:
-    """PYTHONHASHSEED, time zone, locale and folder are no inputs."""
-    worlds = [
-        {"PYTHONHASHSEED": "1", "TZ": "Asia/Tokyo", "LC_ALL": "C"},
-        {"PYTHONHASHSEED": "2", "TZ": "America/Lima", "LC_ALL": "tr_TR.UTF-8"},
-    ]
-    for number, world in enumerate(worlds):
-        subprocess.run(
-            [sys.executable, "-c", RUN_SCRIPT, str(tmp_path / f"{number}/run"), "3", "0", "0"],
-            cwd=CHECKOUT,
-            env=child_environment() | world,
-            check=True,
-        )
-    assert read_hashed(tmp_path / "0/run") == read_hashed(tmp_path / "1/run")
-
-
-@pytest.mark.slow
-def test_the_lock_dies_with_its_holder(tmp_path: Path) -> None:
-    """After kill -9 nobody has to clean up a lock."""
-    context = multiprocessing.get_context("spawn")
-    process = context.Process(target=hold_folder, args=(str(tmp_path / "run"),))
-    process.start()
-    wait_for(tmp_path / "run" / "manifest.json")
-    process.kill()
-    process.join()
-    with open_folder(tmp_path / "run", demo_plan(1)) as folder:
-        assert folder.done == 0
-
-
-def hold_folder(path: str) -> None:
-    """Open a folder and keep it."""
-    with open_folder(Path(path), demo_plan(1)):
-        time.sleep(60)
 
 
 # ---- reading and checking ------------------------------------------------------------------------------
