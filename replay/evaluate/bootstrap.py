@@ -75,7 +75,7 @@ def _by_value(weights: Mapping[Cluster, int], seed: int, resamples: int) -> tupl
     for index in range(resamples):
         draws = hashlib.shake_128(b"%d:%d:high" % (seed, index)).digest(size)
         counts = [size - len(draws.translate(None, run)) if run else 0 for run in pure]
-        for value_index in _settle(draws, mixed, ends, b"%d:%d:low" % (seed, index)):
+        for value_index in _settle(draws, mixed, ends=ends, label=b"%d:%d:low" % (seed, index)):
             counts[value_index] += 1
         total = math.fsum(count * value[0] for count, value in zip(counts, values, strict=True))
         number = sum(count * value[1] for count, value in zip(counts, values, strict=True))
@@ -90,7 +90,7 @@ def _pure_bytes(start: int, end: int, size: int) -> bytes:
     return bytes(range(first, last)) if last > first else b""
 
 
-def _settle(draws: bytes, mixed: Sequence[int], ends: Sequence[int], label: bytes) -> list[int]:
+def _settle(draws: bytes, mixed: Sequence[int], *, ends: Sequence[int], label: bytes) -> list[int]:
     """Finish the draws whose high byte straddles two values; returns the value index of each."""
     highs = [byte for byte in mixed for _ in range(draws.count(byte))]
     lows = struct.unpack(f"<{len(highs)}I", hashlib.shake_128(label).digest(4 * len(highs)))

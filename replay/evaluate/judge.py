@@ -8,16 +8,16 @@ silent null.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Final
 
 from replay.core.canonical import digest, parse_json
 from replay.core.determinism import derive_seed
-from replay.core.errors import CanonicalError, MissError
+from replay.core.errors import CanonicalError, InputError, MissError
 from replay.core.protocols import ChatModel
 from replay.core.types import ChatRequest, Json, JudgeRequest, JudgeVerdict, Record, Role, Sampling
 
-__all__ = ["ERROR", "ModelJudge", "ParsedAnswer", "parse_answer"]
+__all__ = ["ERROR", "ModelJudge", "ParsedAnswer", "ask_judge", "parse_answer"]
 
 ERROR: Final = "error"
 """The label of an answer that holds no verdict."""
@@ -84,6 +84,25 @@ class ModelJudge:
             provenance=completion.provenance,
             judge=_name(self._model.identity),
         )
+
+
+def ask_judge(
+    request: JudgeRequest,
+) -> Generator[JudgeRequest, JudgeVerdict | None, JudgeVerdict | None]:
+    """Yield one question; None when no verdict is to be had.
+
+    Errors:  InputError for a verdict with a label that is neither one of the choices nor `error`: it must not
+             pass for a miss, nor for a score.
+    """
+    verdict = yield request
+    if verdict is not None and request.choices and verdict.label not in (*request.choices, ERROR):
+        raise InputError(
+            f"a verdict with the unknown label {verdict.label[:80]!r}",
+            where=f"rubric {request.rubric}, run {request.run}, {verdict.key or 'no key'}",
+            expected=f"one of {', '.join((*request.choices, ERROR))}",
+            next_step="check the archive the verdict is from: replay archive verify",
+        )
+    return verdict
 
 
 def parse_answer(text: str, choices: Sequence[str], *, field: str = "verdict") -> ParsedAnswer:

@@ -119,7 +119,7 @@ def aggregate(points: Iterable[Point], rules: MetricRules) -> Metric:
     pooled_draws = _pool(draws, groups)
     pooled = _figure(every, rules, pooled_draws)
     if rules.mean_of_groups and groups:
-        return _overall(pooled, groups, draws, rules)
+        return _overall(pooled, groups, draws=draws, rules=rules)
     if len(groups) > 1:
         return replace(pooled, groups=groups)
     return pooled
@@ -218,7 +218,7 @@ def _pool(draws: Mapping[str, Sequence[float]], groups: Mapping[str, Metric]) ->
 
 
 def _overall(
-    pooled: Metric, groups: dict[str, Metric], draws: Mapping[str, Sequence[float]], rules: MetricRules
+    pooled: Metric, groups: dict[str, Metric], *, draws: Mapping[str, Sequence[float]], rules: MetricRules
 ) -> Metric:
     """The plain mean of groups; a group that stays in the denominator with nothing scored adds 0."""
     used = [name for name in groups if groups[name].n > 0]

@@ -72,7 +72,7 @@ def compare_paired(
         left=mean([left[item] for item in shared]) if shared else None,
         right=mean([right[item] for item in shared]) if shared else None,
         delta=delta,
-        interval=None if delta is None else _interval(changes, delta, name, resamples),
+        interval=None if delta is None else _interval(changes, delta, name=name, resamples=resamples),
         better=better,
         worse=worse,
         p_value=sign_test(better, worse),
@@ -92,7 +92,7 @@ def sign_test(better: int, worse: int) -> float:
 
 
 def _interval(
-    changes: Mapping[Item, float], delta: float, name: str, resamples: int
+    changes: Mapping[Item, float], delta: float, *, name: str, resamples: int
 ) -> tuple[float, float] | None:
     by_task: dict[str, list[float]] = {}
     for (task, _), change in changes.items():

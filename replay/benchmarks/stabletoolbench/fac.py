@@ -13,9 +13,8 @@ from replay.benchmarks.stabletoolbench.evidence import FAC_LABELS, fac_request
 from replay.benchmarks.stabletoolbench.finish import GIVE_UP
 from replay.benchmarks.stabletoolbench.outcomes import Answer, finish_fields
 from replay.benchmarks.stabletoolbench.questions import Case, Questions, absent_scores, miss_reason
-from replay.core.protocols import judge
 from replay.core.types import Json, JudgeRequest, JudgeVerdict, Score, Verdict
-from replay.evaluate.judge import ERROR, parse_answer
+from replay.evaluate.judge import ERROR, ask_judge, parse_answer
 from replay.evaluate.states import Unscored, make_verdict, scored, unscored
 
 __all__ = ["FAC", "judge_fac", "official_reading", "stated_label"]
@@ -80,7 +79,7 @@ def _judge_answer(case: Case, questions: Questions, answer: Answer) -> ScoresPla
     if empty:
         score = _by_rule(rule)
         return score, score, ""
-    frozen = yield from judge(fac_request(case.query, answer.final_answer))
+    frozen = yield from ask_judge(fac_request(case.query, answer.final_answer))
     if frozen is not None:
         strict = _by_rule(rule) if rule else _stated(frozen, frozen)
         return _official(frozen.raw or frozen.label, frozen), strict, _cause(rule, "fac-reply-words")

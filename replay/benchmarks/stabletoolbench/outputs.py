@@ -62,12 +62,12 @@ def read_outputs(path: Path, tasks: Mapping[str, Task]) -> tuple[Output, ...]:
 def outcome_of(output: Output, task: Task) -> Json:
     """Turn an output into the outcome that evaluators read. Raises InputError for a form that is unknown."""
     if output.format != JOINED:
-        return _outcome_part(output.format, output.data, task, output.source)
+        return _outcome_part(output.format, output.data, task=task, source=output.source)
     outcome: dict[str, Json] = {}
     # Raw first: a converted answer beside it is what upstream's judges were shown.
     for form in sorted(output.data, key=lambda name: (name != "raw", name)):
         part = output.data[form]
-        found = _outcome_part(form, part["data"], task, part["source"])
+        found = _outcome_part(form, part["data"], task=task, source=part["source"])
         outcome |= {name: value for name, value in found.items() if value is not None}
     return outcome
 
@@ -224,7 +224,7 @@ def _output(candidate: str, task: str, trial: int, forms: Mapping[str, _Found]) 
 # ---- outcomes ------------------------------------------------------------------------------------------
 
 
-def _outcome_part(form: str, data: Json, task: Task, source: str) -> dict[str, Json]:
+def _outcome_part(form: str, data: Json, *, task: Task, source: str) -> dict[str, Json]:
     if form not in _OUTCOMES:
         allowed = ", ".join([*sorted(_OUTCOMES), JOINED])
         raise InputError(

@@ -12,9 +12,8 @@ from typing import Final
 from replay.benchmarks.stabletoolbench.evidence import BENCHMARK
 from replay.benchmarks.stabletoolbench.outcomes import Outcome
 from replay.core.canonical import digest
-from replay.core.protocols import judge
 from replay.core.types import Json, JudgeRequest, JudgeVerdict, Record, Score, Task
-from replay.evaluate.judge import ERROR
+from replay.evaluate.judge import ERROR, ask_judge
 from replay.evaluate.rubrics import Rubric, load_rubric
 from replay.evaluate.states import Unscored, unscored
 
@@ -84,7 +83,7 @@ class Questions:
         if key not in self._known:
             rubric = self._rubrics.get(name)
             request = rubric.ask(BENCHMARK, evidence, run=run, reason_first=self._case.reason_first)
-            self._known[key] = yield from judge(request)
+            self._known[key] = yield from ask_judge(request)
         return self._known[key]
 
 

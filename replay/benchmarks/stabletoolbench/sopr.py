@@ -14,9 +14,8 @@ from replay.benchmarks.stabletoolbench.evidence import sopr_request
 from replay.benchmarks.stabletoolbench.finish import FINISH, GIVE_ANSWER, GIVE_UP
 from replay.benchmarks.stabletoolbench.outcomes import Answer, finish_fields
 from replay.benchmarks.stabletoolbench.questions import Case, Questions, RunStatus, absent_scores, miss_reason
-from replay.core.protocols import judge
 from replay.core.types import Json, JudgeRequest, JudgeVerdict, Score, Verdict
-from replay.evaluate.judge import ERROR
+from replay.evaluate.judge import ERROR, ask_judge
 from replay.evaluate.metrics import mean
 from replay.evaluate.states import Unscored, make_verdict, scored, unscored
 
@@ -58,7 +57,7 @@ def judge_sopr(case: Case, questions: Questions) -> Generator[JudgeRequest, Judg
     return make_verdict(case.task, case.trial, metric=SOPR, compat=compat, strict=strict, cause=cause)
 
 
-def judge_statuses(case: Case, questions: Questions, answer: Answer, *, side: str) -> StatusesPlay:
+def judge_statuses(case: Case, questions: Questions, *, answer: Answer, side: str) -> StatusesPlay:
     """Status of an answer in every run: the frozen verdict if there is one, else step by step.
 
     Shape:   `side` is candidate or reference; the statuses of a side are asked for once an evaluation.
@@ -67,17 +66,17 @@ def judge_statuses(case: Case, questions: Questions, answer: Answer, *, side: st
         return questions.statuses[side]
     statuses = []
     for run in range(case.runs):
-        frozen = yield from judge(sopr_request(case.query, answer.whole, run))
+        frozen = yield from ask_judge(sopr_request(case.query, answer.whole, run))
         if frozen is not None:
             statuses.append(RunStatus(label=frozen.label, by="frozen", verdict=frozen))
         else:
-            statuses.append((yield from step_status(case, questions, answer, run=run)))
+            statuses.append((yield from step_status(case, questions, answer=answer, run=run)))
     questions.statuses[side] = tuple(statuses)
     return questions.statuses[side]
 
 
 def step_status(
-    case: Case, questions: Questions, answer: Answer, *, run: int, shown: str | None = None
+    case: Case, questions: Questions, *, answer: Answer, run: int, shown: str | None = None
 ) -> StatusPlay:
     """Ask about the final answer and, when that leaves it open, about the whole answer.
 
@@ -118,7 +117,7 @@ def _judge_answer(
     compat_rule, strict_rule, cause = _rules(answer)
     statuses: tuple[RunStatus, ...] = ()
     if not compat_rule or not strict_rule:
-        statuses = yield from judge_statuses(case, questions, answer, side="candidate")
+        statuses = yield from judge_statuses(case, questions, answer=answer, side="candidate")
     compat = _by_rule(compat_rule, case.runs) if compat_rule else _compat(statuses)
     strict = _by_rule(strict_rule, case.runs) if strict_rule else _strict(statuses)
     return compat, strict, cause

@@ -20,9 +20,8 @@ from replay.benchmarks.stabletoolbench.sopr import (
     strict_rule,
 )
 from replay.core.determinism import derive_seed
-from replay.core.protocols import judge
 from replay.core.types import Json, JudgeRequest, JudgeVerdict, Record, Score, Verdict
-from replay.evaluate.judge import ERROR
+from replay.evaluate.judge import ERROR, ask_judge
 from replay.evaluate.states import Unscored, make_verdict, scored, unscored
 
 __all__ = ["SOWR", "judge_sowr"]
@@ -69,7 +68,7 @@ def judge_sowr(case: Case, questions: Questions) -> Generator[JudgeRequest, Judg
         compat, strict, cause = yield from _without_answers(case, questions)
     else:
         pair = Pair(reference=case.reference.answer, candidate=case.candidate.answer)
-        compat, strict, cause = yield from _compare(case, questions, pair)
+        compat, strict, cause = yield from _compare(case, questions, pair=pair)
     return make_verdict(case.task, case.trial, metric=SOWR, compat=compat, strict=strict, cause=cause)
 
 
@@ -138,12 +137,12 @@ def _both_statuses(
 ) -> Generator[JudgeRequest, JudgeVerdict | None, tuple[str, str]]:
     assert case.reference is not None
     assert case.candidate is not None
-    reference = yield from _settled(case, questions, case.reference, side=REFERENCE)
-    candidate = yield from _settled(case, questions, case.candidate, side=CANDIDATE)
+    reference = yield from _settled(case, questions, outcome=case.reference, side=REFERENCE)
+    candidate = yield from _settled(case, questions, outcome=case.candidate, side=CANDIDATE)
     return reference, candidate
 
 
-def _settled(case: Case, questions: Questions, outcome: Outcome, *, side: str) -> LabelPlay:
+def _settled(case: Case, questions: Questions, *, outcome: Outcome, side: str) -> LabelPlay:
     """The pass-rate status of one side over all runs, as the paper means it."""
     if outcome.statuses is not None:
         labels = [outcome.statuses.get(run, "") for run in range(case.runs)]
@@ -152,7 +151,7 @@ def _settled(case: Case, questions: Questions, outcome: Outcome, *, side: str) -
         return ""
     if strict_rule(outcome.answer):
         return "Unsolved"
-    return settle((yield from judge_statuses(case, questions, outcome.answer, side=side)))
+    return settle((yield from judge_statuses(case, questions, answer=outcome.answer, side=side)))
 
 
 def _by_status(reference: str, candidate: str) -> str:
@@ -171,7 +170,7 @@ def _compare(
     settled = _by_status(*statuses)
     rounds: list[Round] = []
     for index in range(case.runs):
-        played = yield from _play_round(case, questions, pair, index, strict=not settled)
+        played = yield from _play_round(case, questions, pair=pair, index=index, strict=not settled)
         rounds.append(played)
     compat = _official_rounds(rounds)
     detail: dict[str, Json] = {"statuses": list(statuses)}
@@ -187,25 +186,25 @@ def _compare(
 
 
 def _play_round(
-    case: Case, questions: Questions, pair: Pair, index: int, *, strict: bool
+    case: Case, questions: Questions, *, pair: Pair, index: int, strict: bool
 ) -> Generator[JudgeRequest, JudgeVerdict | None, Round]:
     request = sowr_request(case.query, pair.reference.whole, pair.candidate.whole, index)
-    frozen = yield from judge(request)
+    frozen = yield from ask_judge(request)
     if frozen is not None:
         return Round(compat=frozen.label, strict=frozen.label, frozen=True)
-    compat = yield from _official_round(case, questions, pair, index)
-    corrected = (yield from _both_orders(case, questions, pair, index)) if strict else ""
+    compat = yield from _official_round(case, questions, pair=pair, index=index)
+    corrected = (yield from _both_orders(case, questions, pair=pair, index=index)) if strict else ""
     return Round(compat=compat, strict=corrected, frozen=False)
 
 
-def _official_round(case: Case, questions: Questions, pair: Pair, index: int) -> LabelPlay:
+def _official_round(case: Case, questions: Questions, *, pair: Pair, index: int) -> LabelPlay:
     """One round step by step: cut answers, statuses, then the judge in one shuffled order.
 
     Source:  eval_preference.py; its shuffle is unseeded, ours is derived from seed, task, trial and round.
     """
     cut = Pair(reference=_cut(pair.reference), candidate=_cut(pair.candidate))
-    reference = yield from _round_status(case, questions, cut.reference, index)
-    candidate = yield from _round_status(case, questions, cut.candidate, index)
+    reference = yield from _round_status(case, questions, answer=cut.reference, index=index)
+    candidate = yield from _round_status(case, questions, answer=cut.candidate, index=index)
     for label in ("Solved", "Unsure"):
         if (reference == label) != (candidate == label):
             return REFERENCE if reference == label else CANDIDATE
@@ -215,30 +214,30 @@ def _official_round(case: Case, questions: Questions, pair: Pair, index: int) ->
     chance = REFERENCE if order else CANDIDATE
     if cut.reference.whole == cut.candidate.whole:
         return chance
-    winner = yield from _ordered(case, questions, cut, index, swapped=bool(order))
+    winner = yield from _ordered(case, questions, pair=cut, index=index, swapped=bool(order))
     # Told to choose at random when undecided, upstream's judge never says tie.
     return chance if winner == TIE else winner
 
 
-def _round_status(case: Case, questions: Questions, answer: Answer, index: int) -> LabelPlay:
+def _round_status(case: Case, questions: Questions, *, answer: Answer, index: int) -> LabelPlay:
     if final_answer_rule(answer.final_answer):
         return "Unsolved"
-    status = yield from step_status(case, questions, answer, run=index)
+    status = yield from step_status(case, questions, answer=answer, run=index)
     return status.label
 
 
-def _both_orders(case: Case, questions: Questions, pair: Pair, index: int) -> LabelPlay:
+def _both_orders(case: Case, questions: Questions, *, pair: Pair, index: int) -> LabelPlay:
     if pair.reference.whole == pair.candidate.whole:
         return TIE
-    one = yield from _ordered(case, questions, pair, index, swapped=False)
-    other = yield from _ordered(case, questions, pair, index, swapped=True)
+    one = yield from _ordered(case, questions, pair=pair, index=index, swapped=False)
+    other = yield from _ordered(case, questions, pair=pair, index=index, swapped=True)
     for label in (ERROR, ""):
         if label in (one, other):
             return label
     return one if one == other else TIE
 
 
-def _ordered(case: Case, questions: Questions, pair: Pair, index: int, *, swapped: bool) -> LabelPlay:
+def _ordered(case: Case, questions: Questions, *, pair: Pair, index: int, swapped: bool) -> LabelPlay:
     """Ask once, reference first unless swapped; returns the side, a tie, `error` or nothing."""
     names = [CANDIDATE, REFERENCE] if swapped else [REFERENCE, CANDIDATE]
     shown = {REFERENCE: pair.reference.whole, CANDIDATE: pair.candidate.whole}

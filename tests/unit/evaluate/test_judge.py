@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from replay.core.errors import MissError
-from replay.core.types import ChatRequest, Completion, Json, JudgeRequest, Message
-from replay.evaluate.judge import ModelJudge, parse_answer
+from replay.core.errors import InputError, MissError
+from replay.core.types import ChatRequest, Completion, Json, JudgeRequest, JudgeVerdict, Message
+from replay.evaluate.judge import ModelJudge, ask_judge, parse_answer
 
 STATUS = ("Solved", "Unsure", "Unsolved")
 
@@ -103,6 +103,23 @@ def question(*, run: int = 0, cached_only: bool = False) -> JudgeRequest:
         messages=(Message(role="user", content="q"),),
         response_schema={"type": "object"},
     )
+
+
+def test_unknown_labels_of_frozen_verdicts_are_refused() -> None:
+    """A verdict with a status that nobody may give is a data error, not a miss and not a score."""
+    play = ask_judge(question())
+    next(play)
+    with pytest.raises(InputError, match=r"unknown label 'Perhaps' \(rubric answer-status, run 0.*Solved"):
+        play.send(JudgeVerdict(label="Perhaps"))
+
+
+def test_error_is_a_label_that_may_come_back() -> None:
+    """An unreadable answer passes as what it is."""
+    play = ask_judge(question())
+    next(play)
+    with pytest.raises(StopIteration) as done:
+        play.send(JudgeVerdict(label="error", raw="?"))
+    assert done.value.value.raw == "?"
 
 
 def test_model_judge_keeps_raw_text() -> None:
