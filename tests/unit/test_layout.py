@@ -269,15 +269,18 @@ def test_functions_fit_on_one_screen() -> None:
     assert [] == _functions(lambda node: (node.end_lineno or 0) - node.lineno + 1, MAX_FUNCTION_LINES)
 
 
-def _count_parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    if any(".command(" in ast.unparse(decorator) for decorator in node.decorator_list):
-        return 0  # typer: one parameter is one option of the command line
-    return len(node.args.args) + len(node.args.kwonlyargs)
-
-
 def test_functions_take_few_parameters() -> None:
-    """No function of ours takes more than nine parameters, the facts of a finished episode."""
-    assert [] == _functions(_count_parameters, MAX_PARAMETERS)
+    """No function takes more than nine parameters, the facts of a finished episode; commands are free.
+
+    A command's parameter is one option of the command line, and typer wants all of them in one signature.
+    """
+    assert [] == [
+        offence
+        for offence in _functions(
+            lambda node: len(node.args.args) + len(node.args.kwonlyargs), MAX_PARAMETERS
+        )
+        if not offence.startswith("replay/cli/")
+    ]
 
 
 def test_no_machine_path_is_written_down() -> None:

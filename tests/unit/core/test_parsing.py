@@ -47,6 +47,7 @@ def test_valid_texts_are_read(expected: Json, text: str | bytes) -> None:
         ('{"a":1,"\\u0061":2}', r"occurs twice in one object \(\$\.a\)"),
         ('["ok","\\ud800"]', r"a lone surrogate in a string \(\$\[1\]\)"),
         ('{"\\udfff":1}', r"a lone surrogate in a name"),
+        ('["\\uD83D"]', r"a lone surrogate in a string"),
         ('["\\ud83dx\\ude02"]', r"a lone surrogate in a string"),
         ('"\ud800"', r"a lone surrogate in the text \(character 1\)"),
         (b'"\xff"', r"bytes that are not UTF-8 \(byte 1\)"),
