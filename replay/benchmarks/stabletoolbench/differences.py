@@ -61,8 +61,9 @@ _SCORES: Final = (
     ),
     _entry(
         "sowr-missing-answer",
-        "A missing answer gives the other side the point; the reference is looked at first.",
-        "Strict leaves the item unscored with its reason.",
+        "A missing answer gives the other side the point. When both are missing, the table writer stops.",
+        "Compat leaves an item out that neither side answered; strict leaves every such item unscored "
+        "with its reason.",
         "toolbench/tooleval/eval_preference.py",
     ),
     _entry(

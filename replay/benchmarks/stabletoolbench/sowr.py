@@ -104,8 +104,13 @@ def _corrected(winner: str, detail: Json, *, why: str = "") -> Score:
 
 
 def _one_missing(case: Case) -> tuple[Score, Score]:
-    """Upstream asks for the reference first, so both missing is the candidate's point too."""
-    if case.reference is None:
+    """Score a pair of which one answer, or both, are missing.
+
+    Source:  eval_preference.py. Both missing: its table writer stops at that id, so there is no result for it.
+    """
+    if case.reference is None and case.candidate is None:
+        compat = unscored(Unscored.NOT_IN_RESULT_FILE, why="neither side has an answer")
+    elif case.reference is None:
         compat = scored(1.0, why="the reference has no answer", detail={"by": "rule", "result": CANDIDATE})
     else:
         compat = scored(0.0, why="the candidate has no answer", detail={"by": "rule", "result": REFERENCE})

@@ -114,14 +114,19 @@ def test_settled_pairs_are_not_shown_in_both_orders() -> None:
     [
         (0.0, None, THEIRS, "missing-output"),
         (1.0, OURS, None, "missing-reference"),
-        (1.0, None, None, "missing-output"),
     ],
 )
 def test_missing_answers(value: float, ours: Json, theirs: Json, reason: str) -> None:
-    """Officially a missing answer is the other side's point, the reference's first; strict has no score."""
+    """Officially a missing answer is the other side's point; strict has no score."""
     verdict, _ = compare(labels({}), ours=ours, theirs=theirs)
     assert (value, None) == values(verdict)
     assert (reason, "sowr-missing-answer") == (verdict.strict.unscored, verdict.differs)
+
+
+def test_pair_without_any_answer() -> None:
+    """Nothing to compare: no official record, and missing in the plan."""
+    verdict, _ = compare(labels({}), ours=None, theirs=None)
+    assert ("not-in-result-file", "missing-output") == (verdict.compat.unscored, verdict.strict.unscored)
 
 
 def test_step_questions_pick_the_preferred_answer() -> None:
