@@ -106,7 +106,7 @@ def _corrected(winner: str, detail: Json, *, why: str = "") -> Score:
 def _one_missing(case: Case) -> tuple[Score, Score]:
     """Score a pair of which one answer, or both, are missing.
 
-    Source:  eval_preference.py. Both missing: its table writer stops at that id, so there is no result for it.
+    Source:  eval_preference.py. Both missing: its table writer stops at that id, so it has no result.
     """
     if case.reference is None and case.candidate is None:
         compat = unscored(Unscored.NOT_IN_RESULT_FILE, why="neither side has an answer")
