@@ -35,7 +35,8 @@ ALLOWED: dict[str, frozenset[str]] = {
     "cli": frozenset({"core", "wiring"}),
 }
 
-# Modules that only one file of ours may import, and why.
+# Modules that only one file of ours may import, and why. `socket` itself is also what the doctor tries the guard
+# with; it never gets out.
 _CLIENTS = "replay/tools/live.py"
 _CLOCK = "replay/core/determinism.py"
 HOMES: dict[str, tuple[str, str]] = {
@@ -149,6 +150,7 @@ def test_modules_with_one_home_stay_there() -> None:
         for found in source.imports(MODULES)
         for name, (home, why) in HOMES.items()
         if (found.module == name or found.module.startswith(name + ".")) and source.path != home
+        if (source.path, name) != ("replay/wiring/doctor.py", "socket")
     ]
     assert [] == offences
 
