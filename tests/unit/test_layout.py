@@ -35,8 +35,8 @@ ALLOWED: dict[str, frozenset[str]] = {
     "cli": frozenset({"core", "wiring"}),
 }
 
-# Modules that only one file of ours may import, and why. `socket` itself is also what the doctor tries the guard
-# with; it never gets out.
+# Modules that only one file of ours may import, and why. `socket` itself is also what the doctor tries the
+# guard with; it never gets out.
 _CLIENTS = "replay/tools/live.py"
 _CLOCK = "replay/core/determinism.py"
 HOMES: dict[str, tuple[str, str]] = {
