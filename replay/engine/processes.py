@@ -11,6 +11,7 @@ import contextlib
 import multiprocessing
 import signal
 from collections.abc import Iterator, Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from types import TracebackType
@@ -156,6 +157,8 @@ def _interrupts_blocked() -> Iterator[None]:
 
     The parent alone decides how the run ends. What arrives meanwhile is delivered to the parent afterwards.
     """
+    # The tracker that multiprocessing starts beside its first process unblocks the signal when it is up.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
