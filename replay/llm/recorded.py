@@ -22,7 +22,7 @@ __all__ = ["COMPLETE", "ChainedModel", "ChainedModels", "RecordedModel", "Record
 COMPLETE: Final = frozenset({"stop", "tool_calls"})
 """Finish reasons of complete answers; anything else is a typed outcome that is never stored as an answer."""
 
-_CONSIDERED: Final = 100
+_CONSIDERED: Final = 300
 """Recorded requests that a miss is compared with: whole conversations are long, and misses come in crowds."""
 
 

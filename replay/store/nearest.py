@@ -20,7 +20,13 @@ _MAX_LEAVES: Final = 512
 """Leaves of one request that are compared; the rest of a very long conversation is left out."""
 
 _MAX_TEXT: Final = 400
-"""Characters of a leaf that are compared and shown."""
+"""Characters of a text that are shown, and from which likeness is taken."""
+
+_WHOLE: Final = 60
+"""Texts up to this length are shown from their beginning."""
+
+_LEAD: Final = 20
+"""Characters shown before the first one that differs."""
 
 _ABSENT: Final = object()
 
@@ -97,8 +103,8 @@ def _compare(key: Key, asked: dict[str, Json], recorded: dict[str, Json]) -> Nea
         differ.append(
             LeafDifference(
                 path=path,
-                asked=None if ours is _ABSENT else ours,
-                recorded=None if theirs is _ABSENT else theirs,
+                asked=None if ours is _ABSENT else _excerpt(ours, theirs),
+                recorded=None if theirs is _ABSENT else _excerpt(theirs, ours),
                 missing="asked" if ours is _ABSENT else "recorded" if theirs is _ABSENT else "",
             )
         )
@@ -109,17 +115,24 @@ def _leaf_distance(ours: Json, theirs: Json) -> float:
     if ours is _ABSENT or theirs is _ABSENT:
         return 1.0
     same_kind = isinstance(ours, bool) == isinstance(theirs, bool)
-    if same_kind and ours == theirs and not _is_cut(ours):
+    if same_kind and ours == theirs:
         return 0.0
     if isinstance(ours, str) and isinstance(theirs, str):
-        return 0.1 + 0.8 * (1.0 - _likeness(ours, theirs))
+        return 0.1 + 0.8 * (1.0 - _likeness(ours[:_MAX_TEXT], theirs[:_MAX_TEXT]))
     numbers = (int, float)
     return 0.5 if same_kind and isinstance(ours, numbers) and isinstance(theirs, numbers) else 1.0
 
 
-def _is_cut(value: Json) -> bool:
-    # Two texts that agree on what is compared may differ behind the cut: near, but not known to be equal.
-    return isinstance(value, str) and len(value) > _MAX_TEXT
+def _excerpt(value: Json, other: Json) -> Json:
+    """Cut a long text to where it begins to differ from the other one."""
+    if not isinstance(value, str) or len(value) <= _WHOLE:
+        return value
+    start = 0
+    if isinstance(other, str):
+        pairs = enumerate(zip(value, other, strict=False))
+        shared = next((index for index, (a, b) in pairs if a != b), min(len(value), len(other)))
+        start = max(0, shared - _LEAD)
+    return ("..." if start else "") + value[start : start + _MAX_TEXT]
 
 
 def _likeness(ours: str, theirs: str) -> float:
@@ -143,8 +156,7 @@ def _leaves(value: Json) -> dict[str, Json]:
             stack.extend(reversed(children))
         elif isinstance(item, (list, tuple)) and item:
             stack.extend(reversed([(f"{path}[{index}]", child) for index, child in enumerate(item)]))
-        elif isinstance(item, str):
-            found[path] = item[: _MAX_TEXT + 1]
         else:
-            found[path] = item
+            # An empty tuple and the empty list it was read back as are one JSON value.
+            found[path] = [] if isinstance(item, tuple) else item
     return found

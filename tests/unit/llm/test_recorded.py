@@ -96,6 +96,24 @@ def test_a_miss_names_the_fields_that_differ() -> None:
         RecordedModel(store, MODEL).complete(make_chat("hallo"), seed=1, trial=0)
 
 
+def test_a_long_text_is_shown_where_it_differs() -> None:
+    """Two prompts with one long beginning are told apart by what follows it."""
+    store = MemoryStore()
+    shared = "the same instructions " * 100
+    record(store, make_chat(f"{shared}about tea"))
+    with pytest.raises(MissError, match=r"about coffee' vs recorded '\.\.\.[a-z ]*about tea'"):
+        RecordedModel(store, MODEL).complete(make_chat(f"{shared}about coffee"), seed=1, trial=0)
+
+
+def test_fields_that_were_left_empty_are_equal() -> None:
+    """What is only written differently (no tool calls) is no difference."""
+    store = MemoryStore()
+    record(store, make_chat("hello"))
+    with pytest.raises(MissError) as caught:
+        RecordedModel(store, MODEL).complete(make_chat("hallo"), seed=1, trial=0)
+    assert "tool_calls" not in str(caught.value)
+
+
 def test_a_miss_without_recordings_says_so() -> None:
     """A model that was never recorded is named as such."""
     with pytest.raises(MissError, match="there is none"):
