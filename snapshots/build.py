@@ -42,7 +42,7 @@ from replay.store.archive.reader import read_manifest
 from replay.store.snapshots import SnapshotStore
 from replay.wiring.importing import make_content, rows_of
 from replay.wiring.library import CandidateRow, JudgeRow, Library, locate_stores, open_library
-from replay.wiring.modes import Modes
+from replay.wiring.modes import STRICT
 from replay.wiring.runs import OVERLAY, RunRequest, execute_run
 
 FOLDER: Final = Path(__file__).resolve().parent
@@ -147,12 +147,11 @@ class _Drafts:
 
     def play(self, name: str, script: Path) -> None:
         """Play a script against the recorded answers and keep completions and outputs."""
-        strict = Mode.STRICT
         request = RunRequest(
             archive=str(self._base),
             candidate=f"scripted:{script}",
             protocol=self._suite.candidates[name],
-            modes=Modes(tools=strict, candidate=Mode.RECORD, user=strict, judge=strict),
+            modes=replace(STRICT, candidate=Mode.RECORD),
             out=str(self._work / f"record-{name}"),
             home=str(self._work / "home"),
         )
@@ -226,14 +225,13 @@ def _labelled(content: ArchiveContent) -> ArchiveContent:
 
 def _record_root(suite: Suite, archive: Path, name: str, work: Path) -> Json:
     """Replay a candidate strictly from the finished archive and note both roots."""
-    strict = Mode.STRICT
     reference = suite.reference if name in suite.compared else ""
     report = execute_run(
         RunRequest(
             archive=str(archive),
             candidate=name,
             reference=reference,
-            modes=Modes(tools=strict, candidate=strict, user=strict, judge=strict),
+            modes=STRICT,
             out=str(work / f"strict-{name}"),
             home=str(work / "home"),
         )

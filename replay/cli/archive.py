@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from replay.cli import options as opt
 from replay.cli.screen import Screen, render_table
 
+if TYPE_CHECKING:
+    from replay.wiring.archives import Listing
+
 __all__ = ["app"]
 
 app = typer.Typer(
     help="Freeze, thaw, verify, list, compare and sign archives.",
-    no_args_is_help=True,
     rich_markup_mode=None,
 )
 
@@ -67,7 +70,7 @@ def thaw(
     json: opt.JsonFlag = False,
 ) -> int:
     """Build a sealed store from an archive, verifying every row on the way."""
-    from replay.store.archive.thaw import thaw as thaw_archive
+    from replay.wiring.archives import thaw_archive
 
     screen = Screen(json=json)
     manifest = thaw_archive(archive, output)
@@ -99,24 +102,17 @@ def list_(
     json: opt.JsonFlag = False,
 ) -> int:
     """List shipped archives, the tables of one archive, or the rows of one table."""
-    from replay.core.errors import InputError
-    from replay.store.archive.reader import ArchiveReader
-    from replay.wiring.library import find_archive
-    from replay.wiring.places import shipped_archives
+    from replay.wiring.archives import list_rows, list_shipped, list_tables
 
     screen = Screen(json=json)
     if not archive:
-        return _list_shipped(screen, shipped_archives())
-    with ArchiveReader(find_archive(archive)) as reader:
-        if not table:
-            return _list_tables(screen, reader)
-        if reader.manifest.table(table) is None:
-            raise InputError(
-                f"no table {table!r}", where=archive, expected=f"one of: {', '.join(reader.manifest.counts)}"
-            )
-        for row in reader.checked_rows(table):
-            screen.emit({"table": table, "id": row.id})
-            screen.say(row.id)
+        _show_shipped(screen, list_shipped())
+    elif not table:
+        _show_tables(screen, list_tables(archive))
+    else:
+        for row in list_rows(archive, table):
+            screen.emit({"table": table, "id": row})
+            screen.say(row)
     return 0
 
 
@@ -129,10 +125,10 @@ def diff(
     """Compare two archives item by item; exit 1 when they differ."""
     from msgspec import to_builtins
 
-    from replay.store.archive.diff import diff as diff_archives
+    from replay.wiring.archives import compare_archives
 
     screen = Screen(json=json)
-    found = diff_archives(left, right)
+    found = compare_archives(left, right)
     screen.emit({**to_builtins(found), "same": found.is_same})
     screen.say(f"left   {found.left_root}")
     screen.say(f"right  {found.right_root}")
@@ -163,25 +159,20 @@ def sign(
     return 0
 
 
-def _list_shipped(screen: Screen, paths: tuple[Path, ...]) -> int:
-    from replay.store.archive.reader import ArchiveReader
+def _show_shipped(screen: Screen, listings: Iterable[tuple[str, Listing]]) -> None:
+    from msgspec import to_builtins
 
     rows = []
-    for path in paths:
-        with ArchiveReader(path) as reader:
-            listing = reader.listing()
-        screen.emit(_listing_json(listing))
-        rows.append((path.stem, listing.benchmark, listing.version, str(listing.file_bytes), listing.root))
+    for name, listing in listings:
+        screen.emit({"archive": name, **to_builtins(listing)})
+        rows.append((name, listing.benchmark, listing.version, str(listing.file_bytes), listing.root))
     screen.say(render_table(("archive", "benchmark", "version", "bytes", "root"), rows))
-    return 0
 
 
-def _list_tables(screen: Screen, reader: object) -> int:
-    from replay.store.archive.reader import ArchiveReader
+def _show_tables(screen: Screen, listing: Listing) -> None:
+    from msgspec import to_builtins
 
-    assert isinstance(reader, ArchiveReader)
-    listing = reader.listing()
-    screen.emit(_listing_json(listing))
+    screen.emit(to_builtins(listing))
     screen.say(f"{listing.name} {listing.version}  benchmark {listing.benchmark}")
     screen.say(f"root {listing.root}")
     for base in listing.bases:
@@ -191,10 +182,3 @@ def _list_tables(screen: Screen, reader: object) -> int:
     header = ("table", "rows", "content bytes", "file bytes")
     rows = [(t.name, str(t.rows), str(t.content_bytes), str(t.file_bytes)) for t in listing.tables]
     screen.say(render_table(header, rows))
-    return 0
-
-
-def _listing_json(listing: object) -> object:
-    from msgspec import to_builtins
-
-    return to_builtins(listing)

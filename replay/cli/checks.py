@@ -128,11 +128,10 @@ def report_archive(path: Path, screen: Screen, *, sample: float | None, keys: tu
     """Verify an archive and its signatures and print every finding; 5 when damaged, 1 when not signed."""
     from msgspec import to_builtins
 
-    from replay.store.archive.verify import verify_archive
-    from replay.store.signing import check_signatures
+    from replay.wiring.archives import check_archive
 
-    report = verify_archive(path, sample=sample)
-    signed = check_signatures(path, keys, root=report.root) if keys else None
+    checked = check_archive(path, sample=sample, keys=keys)
+    report, signed = checked.report, checked.signatures
     document = {**to_builtins(report), "ok": report.ok}
     if signed is not None:
         document["signature"] = to_builtins(signed)
@@ -148,9 +147,7 @@ def report_archive(path: Path, screen: Screen, *, sample: float | None, keys: tu
         for reason in signed.reasons:
             screen.say(f"  {reason}")
     screen.say("ok" if report.ok else f"{len(report.findings)} findings")
-    if not report.ok:
-        return 5
-    return 0 if signed is None or signed.valid else 1
+    return checked.exit_code
 
 
 def _verify_run(path: Path, screen: Screen, *, recompute: bool, archive: str, home: Path | None) -> int:

@@ -25,7 +25,6 @@ INTERRUPTED: Final = 130
 app = typer.Typer(
     name="replay",
     help="Replay frozen LLM tool-use benchmarks offline, with the same bits every time.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -58,7 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     screen = Screen(json="--json" in words)
     try:
-        code = app(args=words, standalone_mode=False)
+        code = app(args=words, prog_name=app.info.name, standalone_mode=False)
+        screen.flush()
     except ReplayError as error:
         screen.fail(error)
         return error.exit_code
@@ -66,22 +66,24 @@ def main(arguments: list[str] | None = None) -> int:
         screen.log("replay: interrupted; a run directory can be resumed by the same command")
         return INTERRUPTED
     except typer.exceptions.TyperException as error:
-        screen.fail(_usage(error, words))
+        screen.fail(_usage(error))
         return UsageError.exit_code
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`): nothing is wrong with the work.
-        sys.stderr.close()
-        return 0
     except Exception as error:  # noqa: BLE001  the one boundary where a bug becomes a message
         screen.fail(_bug(error))
         return InternalError.exit_code
     return code if isinstance(code, int) else 0
 
 
-def _usage(error: Exception, words: list[str]) -> UsageError:
-    text = getattr(error, "message", "") or str(error)
-    command = next((word for word in words if not word.startswith("-")), "")
-    return UsageError(text.rstrip("."), next_step=f"replay {command} --help".replace("  ", " "))
+def _usage(error: typer.exceptions.TyperException) -> UsageError:
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return UsageError(error.format_message().rstrip("."), next_step="replay --help")
+    commands = list(getattr(context.command, "commands", ()))
+    return UsageError(
+        error.format_message().rstrip("."),
+        expected=f"one of: {', '.join(commands)}" if commands else "",
+        next_step=f"{context.command_path} --help",
+    )
 
 
 def _bug(error: Exception) -> InternalError:

@@ -13,13 +13,32 @@ from replay.core.types import Json
 __all__ = [
     "Archive",
     "Bases",
+    "Candidate",
+    "CandidateMode",
+    "CandidateName",
+    "CandidateProtocol",
+    "ExpectRoot",
+    "GeneralMode",
     "Home",
+    "Jobs",
     "JsonFlag",
     "Judge",
+    "JudgeMode",
+    "JudgeRuns",
+    "KeepErrors",
     "Limit",
     "Options",
+    "Out",
+    "Overlay",
     "Reference",
+    "Rules",
+    "RunArchive",
+    "RunOverlay",
+    "Seed",
     "Select",
+    "ToolsMode",
+    "Trials",
+    "UserMode",
     "parse_options",
 ]
 
@@ -38,7 +57,16 @@ Select = Annotated[
     list[str] | None,
     typer.Option("--select", help="Glob over task id, split or split/id; may be repeated."),
 ]
-Limit = Annotated[int | None, typer.Option("--limit", help="At most so many tasks.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="At most so many tasks.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Worker processes; changes nothing but the time.")]
+Rules = Annotated[str, typer.Option("--rules", help="Calling rules: compat or strict.")]
+JudgeRuns = Annotated[int | None, typer.Option("--judge-runs", min=1, help="Verdicts asked for each answer.")]
+RunArchive = Annotated[
+    str, typer.Option("--archive", help="Runs: the archive, when it is not a shipped one.")
+]
+RunOverlay = Annotated[
+    Path | None, typer.Option("--overlay", help="Runs: the overlay that the run was told to read.")
+]
 Judge = Annotated[str, typer.Option("--judge", help="Name of the judge whose recorded verdicts are read.")]
 Reference = Annotated[
     str, typer.Option("--reference", help="Candidate whose outputs preferences compare with.")
@@ -47,6 +75,22 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", help="NAME=VALUE of the benchmark (VALUE is JSON or text); may be repeated."),
 ]
+Candidate = Annotated[str, typer.Option(help="Recorded name, scripted:FILE, or outputs:PATH.")]
+CandidateName = Annotated[str, typer.Option(help="Which candidate of outputs:PATH.")]
+GeneralMode = Annotated[
+    str, typer.Option(help="strict: recorded answers only. replay: also simulate. record: also live.")
+]
+ToolsMode = Annotated[str | None, typer.Option(help="Mode of the tools alone.")]
+CandidateMode = Annotated[str | None, typer.Option(help="Mode of the candidate alone.")]
+UserMode = Annotated[str | None, typer.Option(help="Mode of the user simulator alone.")]
+JudgeMode = Annotated[str | None, typer.Option(help="Mode of the judge alone.")]
+Trials = Annotated[int, typer.Option(help="Trials of each task.")]
+Out = Annotated[Path | None, typer.Option(help="Run directory [default: runs/NAME-HASH].")]
+CandidateProtocol = Annotated[str, typer.Option(help="Candidate protocol, for example CoT@1.")]
+Seed = Annotated[int | None, typer.Option(help="Run seed; every other seed derives from it.")]
+Overlay = Annotated[Path | None, typer.Option(help="Overlay of an earlier run to read.")]
+KeepErrors = Annotated[bool, typer.Option("--keep-errors", help="Record error answers too.")]
+ExpectRoot = Annotated[str, typer.Option(help="Fail with exit 8 unless this is the run root.")]
 
 
 def parse_options(words: list[str] | None) -> dict[str, Json]:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from replay.cli import options as opt
 from replay.cli.scores import MISS_EXIT, exit_code_of, show_summary
 from replay.cli.screen import Screen
+from replay.core.types import Json
 
 if TYPE_CHECKING:
     from replay.wiring.runs import RunReport, RunRequest
 
 __all__ = ["add_to"]
-
-_MODE_HELP = "strict: recorded answers only. replay: also simulate. record: also live."
 
 
 def add_to(app: typer.Typer) -> None:
@@ -28,63 +26,65 @@ def add_to(app: typer.Typer) -> None:
 
 def run(
     archive: opt.Archive,
-    candidate: Annotated[str, typer.Option(help="Recorded name, scripted:FILE, or outputs:PATH.")] = "",
-    mode: Annotated[str, typer.Option(help=_MODE_HELP)] = "replay",
-    tools: Annotated[str | None, typer.Option(help="Mode of the tools alone.")] = None,
-    candidate_mode: Annotated[str | None, typer.Option(help="Mode of the candidate alone.")] = None,
-    user_mode: Annotated[str | None, typer.Option(help="Mode of the user simulator alone.")] = None,
-    judge_mode: Annotated[str | None, typer.Option(help="Mode of the judge alone.")] = None,
+    candidate: opt.Candidate = "",
+    mode: opt.GeneralMode = "replay",
+    tools: opt.ToolsMode = None,
+    candidate_mode: opt.CandidateMode = None,
+    user_mode: opt.UserMode = None,
+    judge_mode: opt.JudgeMode = None,
     select: opt.Select = None,
     limit: opt.Limit = None,
-    trials: Annotated[int, typer.Option(help="Trials of each task.")] = 1,
-    jobs: Annotated[int, typer.Option(help="Worker processes; changes nothing but the time.")] = 1,
-    out: Annotated[Path | None, typer.Option(help="Run directory [default: runs/NAME-HASH].")] = None,
-    protocol: Annotated[str, typer.Option(help="Candidate protocol, for example CoT@1.")] = "",
-    rules: Annotated[str, typer.Option(help="Calling rules: compat or strict.")] = "",
+    trials: opt.Trials = 1,
+    jobs: opt.Jobs = 1,
+    out: opt.Out = None,
+    protocol: opt.CandidateProtocol = "",
+    rules: opt.Rules = "",
     judge: opt.Judge = "",
-    judge_runs: Annotated[int | None, typer.Option(help="Verdicts asked for each answer.")] = None,
+    judge_runs: opt.JudgeRuns = None,
     reference: opt.Reference = "",
-    seed: Annotated[int | None, typer.Option(help="Run seed; every other seed derives from it.")] = None,
+    seed: opt.Seed = None,
     option: opt.Options = None,
-    candidate_name: Annotated[str, typer.Option(help="Which candidate of outputs:PATH.")] = "",
-    overlay: Annotated[Path | None, typer.Option(help="Overlay of an earlier run to read.")] = None,
-    keep_errors: Annotated[bool, typer.Option("--keep-errors", help="Record error answers too.")] = False,
-    expect_root: Annotated[str, typer.Option(help="Fail with exit 8 unless this is the run root.")] = "",
+    candidate_name: opt.CandidateName = "",
+    overlay: opt.Overlay = None,
+    keep_errors: opt.KeepErrors = False,
+    expect_root: opt.ExpectRoot = "",
     base: opt.Bases = None,
     home: opt.Home = None,
     json: opt.JsonFlag = False,
 ) -> int:
     """Play or replay a benchmark and score it; the same request resumes an unfinished run."""
-    from replay.core.types import Boundary
     from replay.wiring.modes import parse_modes
     from replay.wiring.runs import RunRequest
 
-    overrides = {
-        Boundary.TOOLS: tools,
-        Boundary.CANDIDATE: candidate_mode,
-        Boundary.USER: user_mode,
-        Boundary.JUDGE: judge_mode,
+    modes = parse_modes(mode, tools=tools, candidate=candidate_mode, user=user_mode, judge=judge_mode)
+    asked: dict[str, Json] = {
+        "archive": archive,
+        "candidate": candidate,
+        "candidate_name": candidate_name,
+        "judge": judge,
+    }
+    asked |= {
+        "candidate_name": candidate_name,
+        "protocol": protocol,
+        "rules": rules,
+        "judge_runs": judge_runs,
+    }
+    asked |= {
+        "reference": reference,
+        "limit": limit,
+        "trials": trials,
+        "jobs": jobs,
+        "seed": seed,
+        "keep_errors": keep_errors,
     }
     request = RunRequest(
-        archive=archive,
-        candidate=candidate,
-        candidate_name=candidate_name,
-        judge=judge,
-        modes=parse_modes(mode, overrides),
+        **asked,
+        modes=modes,
         select=tuple(select or ()),
-        limit=limit,
-        trials=trials,
-        jobs=jobs,
         out=str(out or ""),
         home=str(home or ""),
         bases=tuple(map(str, base or ())),
         overlay=str(overlay or ""),
-        keep_errors=keep_errors,
-        protocol=protocol,
-        rules=rules,
-        judge_runs=judge_runs,
-        reference=reference,
-        seed=seed,
         options=opt.parse_options(option),
     )
     return _execute(request, Screen(json=json), expect_root)

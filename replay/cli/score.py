@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from replay.cli import options as opt
 from replay.cli.scores import exit_code_of, show_summary
 from replay.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from replay.wiring.runs import RunRequest
 
 __all__ = ["add_to"]
 
@@ -37,9 +40,9 @@ def score(
     ] = "",
     select: opt.Select = None,
     limit: opt.Limit = None,
-    rules: Annotated[str, typer.Option(help="Calling rules: compat or strict.")] = "",
+    rules: opt.Rules = "",
     judge: opt.Judge = "",
-    judge_runs: Annotated[int | None, typer.Option(help="Verdicts asked for each answer.")] = None,
+    judge_runs: opt.JudgeRuns = None,
     reference: opt.Reference = "",
     option: opt.Options = None,
     base: opt.Bases = None,
@@ -47,21 +50,15 @@ def score(
     json: opt.JsonFlag = False,
 ) -> int:
     """Score outputs item by item, officially (compat) and as the paper means it (strict)."""
-    from replay.benchmarks.registry import get_benchmark
-    from replay.core.types import Mode
-    from replay.wiring.modes import Modes
+    from replay.wiring.modes import STRICT
     from replay.wiring.runs import RunRequest
-    from replay.wiring.scoring import item_line, score_outputs
 
-    screen = Screen(json=json)
-    made = get_benchmark(benchmark)
-    strict = Mode.STRICT
     request = RunRequest(
         archive=archive,
         candidate=f"outputs:{outputs}" if outputs is not None else "",
         candidate_name=candidate,
         judge=judge,
-        modes=Modes(tools=strict, candidate=strict, user=strict, judge=strict),
+        modes=STRICT,
         select=tuple(select or ()),
         limit=limit,
         home=str(home or ""),
@@ -71,12 +68,18 @@ def score(
         reference=reference,
         options=opt.parse_options(option),
     )
+    return _execute(request, benchmark, Screen(json=json))
+
+
+def _execute(request: RunRequest, benchmark: str, screen: Screen) -> int:
+    from msgspec import to_builtins
+
+    from replay.wiring.scoring import item_line, score_outputs
+
     with screen.progress("scoring") as advance:
         scored = score_outputs(request, benchmark=benchmark, each=lambda _, done, total: advance(done, total))
     for item in scored.items:
-        screen.emit(item_line(item, made))
-    from msgspec import to_builtins
-
+        screen.emit(item_line(item, benchmark))
     screen.emit({"summary": True, "archives": scored.archives, **to_builtins(scored.summary)})
     for name, root in scored.archives.items():
         screen.say(f"archive    {name}  {root}")

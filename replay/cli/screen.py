@@ -6,14 +6,15 @@ output and errors are JSON on standard error; progress is drawn only on a termin
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 import msgspec
 
-from replay.core.errors import ReplayError
+from replay.core.errors import ReplayError, StoreError
 from replay.core.types import Json
 
 __all__ = ["Advance", "Screen", "render_table"]
@@ -37,29 +38,35 @@ class Screen:
     def say(self, text: str) -> None:
         """Print one line of result text (nothing with `--json`)."""
         if not self.json:
-            sys.stdout.write(text + "\n")
+            _print(text)
 
     def emit(self, document: Json) -> None:
         """Print one JSON document on one line (nothing without `--json`)."""
         if self.json:
-            sys.stdout.write(msgspec.json.encode(document).decode() + "\n")
+            _print(msgspec.json.encode(document).decode())
+
+    def flush(self) -> None:
+        """Bring everything that was printed to its reader. Errors: StoreError when it cannot be written."""
+        with _output_errors():
+            if sys.stdout is not None:
+                sys.stdout.flush()
 
     def log(self, text: str) -> None:
         """Tell what is going on, on standard error."""
-        sys.stderr.write(text + "\n")
-        sys.stderr.flush()
+        # Without a standard error there is nobody to tell; the exit code says the rest.
+        with suppress(OSError):
+            if sys.stderr is not None:
+                sys.stderr.write(text + "\n")
+                sys.stderr.flush()
 
     def fail(self, error: ReplayError) -> None:
         """Print one error: a line of text, or its parts as JSON."""
-        if self.json:
-            sys.stderr.write(msgspec.json.encode(error.to_json()).decode() + "\n")
-        else:
-            sys.stderr.write(f"replay: {error}\n")
+        self.log(msgspec.json.encode(error.to_json()).decode() if self.json else f"replay: {error}")
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Advance]:
         """Draw a bar on a terminal; elsewhere stay quiet."""
-        if not sys.stderr.isatty():
+        if sys.stderr is None or not sys.stderr.isatty():
             yield _stay_quiet
             return
         # rich costs 60 ms to import and is needed on a terminal only.
@@ -81,6 +88,33 @@ def render_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     widths = [max(len(row[column]) for row in table) for column in range(len(header))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _print(line: str) -> None:
+    with _output_errors():
+        if sys.stdout is not None:
+            sys.stdout.write(line + "\n")
+
+
+@contextmanager
+def _output_errors() -> Iterator[None]:
+    """Go on without a reader that has gone (`| head`); a full disk is an error like any other."""
+    try:
+        yield
+    except BrokenPipeError:
+        _leave_output()
+    except OSError as error:
+        _leave_output()
+        raise StoreError(
+            f"cannot write to standard output: {error.strerror}", next_step="make room, or write elsewhere"
+        ) from None
+
+
+def _leave_output() -> None:
+    """Send what is still buffered nowhere: Python writes it once more when it ends, and must not fail."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _stay_quiet(done: int, total: int, what: str = "") -> None:

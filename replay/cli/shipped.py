@@ -25,7 +25,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def shipped(
-    jobs: Annotated[int, typer.Option(help="Worker processes.")] = 1,
+    jobs: opt.Jobs = 1,
     out: Annotated[Path | None, typer.Option(help="Keep the run directories here.")] = None,
     home: opt.Home = None,
     json: opt.JsonFlag = False,

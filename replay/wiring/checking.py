@@ -11,14 +11,14 @@ from replay.benchmarks.registry import get_benchmark
 from replay.core.canonical import canonical_bytes
 from replay.core.errors import InputError
 from replay.core.trajectory import Trajectory, find_difference
-from replay.core.types import Json, Mode, Record
+from replay.core.types import Json, Record
 from replay.engine.plan import PlanItem
 from replay.engine.rundir.checking import RunFinding, verify_run
 from replay.engine.rundir.reading import Run, load_run
 from replay.engine.worker import EpisodeWorker
 from replay.llm.judges import JudgeChain, RecordedJudge
 from replay.wiring.library import Library
-from replay.wiring.modes import Modes
+from replay.wiring.modes import STRICT
 from replay.wiring.reopening import open_archive_of
 from replay.wiring.sources import RECORDED, AnswerPlan, CandidatePlan
 from replay.wiring.summaries import summarize_run
@@ -142,14 +142,13 @@ def _replay_plan(run: Run, library: Library) -> WorkPlan:
             expected=f"completions of {identity!r}",
             next_step="verify without --recompute, or use the archive that the run was frozen into",
         )
-    strict = Mode.STRICT
     return WorkPlan(
         library=library.paths,
         settings=inputs.settings,
         answers=AnswerPlan(
             benchmark=inputs.benchmark,
             archive=library.paths.name,
-            modes=Modes(tools=strict, candidate=strict, user=strict, judge=strict),
+            modes=STRICT,
             candidate=CandidatePlan(kind=RECORDED, name=named[0], identity=identity),
             judge=inputs.models.get("judge"),
         ),

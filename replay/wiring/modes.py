@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from replay.core.errors import UsageError
 from replay.core.types import Boundary, Mode, Record
 
-__all__ = ["Modes", "parse_mode", "parse_modes"]
+__all__ = ["STRICT", "Modes", "parse_mode", "parse_modes"]
 
 
 class Modes(Record, frozen=True, kw_only=True):
@@ -27,6 +29,10 @@ class Modes(Record, frozen=True, kw_only=True):
         return Mode.RECORD in (self.tools, self.candidate, self.user, self.judge)
 
 
+STRICT: Final = Modes(tools=Mode.STRICT, candidate=Mode.STRICT, user=Mode.STRICT, judge=Mode.STRICT)
+"""Recorded answers only, everywhere."""
+
+
 def parse_mode(text: str, *, option: str = "--mode") -> Mode:
     """Read a mode's name. Errors: UsageError listing the three."""
     try:
@@ -39,11 +45,13 @@ def parse_mode(text: str, *, option: str = "--mode") -> Mode:
         ) from None
 
 
-def parse_modes(default: str, overrides: dict[Boundary, str | None]) -> Modes:
-    """Give every boundary the default mode, or the one that was named for it."""
-    chosen = {
-        boundary.value: parse_mode(text, option=f"the mode of {boundary.value}") if text else None
-        for boundary, text in overrides.items()
-    }
-    general = parse_mode(default)
-    return Modes(**{boundary.value: chosen.get(boundary.value) or general for boundary in Boundary})
+def parse_modes(general: str, **boundaries: str | None) -> Modes:
+    """Give every boundary the general mode, or the one that was named for it (tools, candidate, ...).
+
+    Errors:  UsageError listing the three modes.
+    """
+    chosen = {boundary.value: parse_mode(general) for boundary in Boundary}
+    for name, text in boundaries.items():
+        if text:
+            chosen[Boundary(name).value] = parse_mode(text, option=f"the mode of {name}")
+    return Modes(**chosen)

@@ -8,7 +8,6 @@ import msgspec
 
 from replay.benchmarks.registry import get_benchmark
 from replay.core.errors import InputError
-from replay.core.protocols import Benchmark
 from replay.core.types import Json, Record
 from replay.engine.roles import EpisodeVerdicts
 from replay.engine.worker import EpisodeResult
@@ -35,10 +34,10 @@ def score_outputs(
     Errors:  InputError when the archive is of another benchmark, when outputs cannot be read, or when the
              candidate is none of outputs.
     """
+    made = get_benchmark(benchmark)
     prepared = prepare_run(request)
     check_benchmark(prepared, benchmark)
     results = tuple(_score(prepared, each))
-    made = get_benchmark(prepared.library.benchmark)
     episodes = tuple(result.verdicts for result in results)
     candidate = prepared.work.answers.candidate.name
     summary = summarize_episodes(
@@ -62,7 +61,7 @@ def check_benchmark(prepared: Prepared, benchmark: str) -> None:
         )
 
 
-def item_line(episode: EpisodeVerdicts, benchmark: Benchmark) -> dict[str, Json]:
+def item_line(episode: EpisodeVerdicts, benchmark: str) -> dict[str, Json]:
     """One JSON line of `replay score --json`: id, compat and strict by metric."""
     sides: dict[str, dict[str, Json]] = {"compat": {}, "strict": {}}
     for verdict in episode.verdicts:
@@ -72,7 +71,7 @@ def item_line(episode: EpisodeVerdicts, benchmark: Benchmark) -> dict[str, Json]
     flags = sorted({flag for verdict in episode.verdicts for flag in verdict.flags})
     return {
         "id": episode.task,
-        "benchmark": benchmark.name,
+        "benchmark": benchmark,
         "split": episode.split,
         "trial": episode.trial,
         **sides,

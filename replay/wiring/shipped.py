@@ -9,9 +9,9 @@ import msgspec
 
 from replay.core.canonical import parse_json
 from replay.core.errors import DamagedError, InputError
-from replay.core.types import Json, Mode, Record
+from replay.core.types import Json, Record
 from replay.store.archive.reader import read_manifest
-from replay.wiring.modes import Modes
+from replay.wiring.modes import STRICT
 from replay.wiring.places import expected_roots_file, shipped_folder
 from replay.wiring.runs import RunReport, RunRequest, execute_run
 
@@ -68,7 +68,6 @@ def replay_shipped(
     out: Path, *, jobs: int = 1, home: Path | None = None, starting: Callable[[ExpectedRun], None]
 ) -> Iterator[ShippedRun]:
     """Replay every shipped run in STRICT into folders below `out`, fresh each time."""
-    strict = Mode.STRICT
     for number, expected in enumerate(load_expected()):
         starting(expected)
         archive = shipped_folder() / expected.archive
@@ -78,7 +77,7 @@ def replay_shipped(
             reference=expected.reference,
             trials=expected.trials,
             options=expected.options,
-            modes=Modes(tools=strict, candidate=strict, user=strict, judge=strict),
+            modes=STRICT,
             jobs=jobs,
             out=str(out / f"{number:02d}-{archive.stem}-{expected.candidate}"),
             home=str(home or ""),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from replay.core.canonical import digest
-from replay.core.types import JudgeRequest, Json
+from replay.core.types import Json, JudgeRequest
 
 __all__ = [
     "BENCHMARK",

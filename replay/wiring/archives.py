@@ -1,0 +1,81 @@
+"""What the command line asks of archives: one call each, so that it never reaches into the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from replay.core.errors import InputError
+from replay.core.types import Record
+from replay.store.archive.diff import ArchiveDiff, diff
+from replay.store.archive.manifest import ArchiveManifest
+from replay.store.archive.reader import ArchiveReader, Listing
+from replay.store.archive.thaw import thaw
+from replay.store.archive.verify import VerifyReport, verify_archive
+from replay.store.signing import SignatureReport, check_signatures
+from replay.wiring.library import find_archive
+from replay.wiring.places import shipped_archives
+
+__all__ = [
+    "CheckedArchive",
+    "Listing",
+    "check_archive",
+    "compare_archives",
+    "list_rows",
+    "list_shipped",
+    "list_tables",
+    "thaw_archive",
+]
+
+
+class CheckedArchive(Record, frozen=True, kw_only=True):
+    """What a check of an archive and, where keys were given, of its signatures found."""
+
+    report: VerifyReport
+    signatures: SignatureReport | None
+
+    @property
+    def exit_code(self) -> int:
+        """0, 5 when damaged, 1 when sound but not signed as asked."""
+        if not self.report.ok:
+            return 5
+        return 0 if self.signatures is None or self.signatures.valid else 1
+
+
+def check_archive(path: Path, *, sample: float | None = None, keys: tuple[Path, ...] = ()) -> CheckedArchive:
+    """Verify an archive whole or by a sample, and its signatures against public keys."""
+    report = verify_archive(path, sample=sample)
+    signatures = check_signatures(path, keys, root=report.root) if keys else None
+    return CheckedArchive(report=report, signatures=signatures)
+
+
+def compare_archives(left: Path, right: Path) -> ArchiveDiff:
+    """Compare two archives item by item."""
+    return diff(left, right)
+
+
+def thaw_archive(archive: Path, store: Path) -> ArchiveManifest:
+    """Build a sealed store from an archive."""
+    return thaw(archive, store)
+
+
+def list_shipped() -> Iterator[tuple[str, Listing]]:
+    """List the shipped archives with the name each is called by."""
+    for path in shipped_archives():
+        with ArchiveReader(path) as reader:
+            yield path.stem, reader.listing()
+
+
+def list_tables(reference: str) -> Listing:
+    """List what one archive holds."""
+    with ArchiveReader(find_archive(reference)) as reader:
+        return reader.listing()
+
+
+def list_rows(reference: str, table: str) -> Iterator[str]:
+    """List the row ids of one table. Errors: InputError listing the tables there are."""
+    with ArchiveReader(find_archive(reference)) as reader:
+        if reader.manifest.table(table) is None:
+            known = ", ".join(reader.manifest.counts)
+            raise InputError(f"no table {table!r}", where=reference, expected=f"one of: {known}")
+        yield from (row.id for row in reader.checked_rows(table))
