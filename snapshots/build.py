@@ -43,7 +43,8 @@ from replay.store.snapshots import SnapshotStore
 from replay.wiring.importing import make_content, rows_of
 from replay.wiring.library import CandidateRow, JudgeRow, Library, locate_stores, open_library
 from replay.wiring.modes import STRICT
-from replay.wiring.runs import OVERLAY, RunRequest, execute_run
+from replay.wiring.overlays import OVERLAY
+from replay.wiring.runs import RunRequest, execute_run
 
 FOLDER: Final = Path(__file__).resolve().parent
 JUDGE: Final[Json] = {"name": "panel", "kind": "written by hand", "runs": 3}
@@ -152,6 +153,7 @@ class _Drafts:
             candidate=f"scripted:{script}",
             protocol=self._suite.candidates[name],
             modes=replace(STRICT, candidate=Mode.RECORD),
+            keep_errors=True,
             out=str(self._work / f"record-{name}"),
             home=str(self._work / "home"),
         )

@@ -57,26 +57,10 @@ def run(
     from replay.wiring.runs import RunRequest
 
     modes = parse_modes(mode, tools=tools, candidate=candidate_mode, user=user_mode, judge=judge_mode)
-    asked: dict[str, Json] = {
-        "archive": archive,
-        "candidate": candidate,
-        "candidate_name": candidate_name,
-        "judge": judge,
-    }
-    asked |= {
-        "candidate_name": candidate_name,
-        "protocol": protocol,
-        "rules": rules,
-        "judge_runs": judge_runs,
-    }
-    asked |= {
-        "reference": reference,
-        "limit": limit,
-        "trials": trials,
-        "jobs": jobs,
-        "seed": seed,
-        "keep_errors": keep_errors,
-    }
+    asked: dict[str, Json] = {"archive": archive, "candidate": candidate, "judge": judge}
+    asked |= {"candidate_name": candidate_name, "protocol": protocol, "rules": rules}
+    asked |= {"judge_runs": judge_runs, "reference": reference, "limit": limit, "trials": trials}
+    asked |= {"jobs": jobs, "seed": seed, "keep_errors": keep_errors}
     request = RunRequest(
         **asked,
         modes=modes,

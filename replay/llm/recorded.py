@@ -13,14 +13,22 @@ from replay.core.errors import InputError, MissError
 from replay.core.keys import completion_key, completion_request
 from replay.core.protocols import ChatModel, ChatModelFactory
 from replay.core.types import ChatRequest, Completion, Json, SnapshotKind
-from replay.store.answers import make_completion_snapshot, model_scope, read_completion
+from replay.store.answers import COMPLETE, make_completion_snapshot, model_scope, read_completion
 from replay.store.nearest import NearRequest, find_nearest
 from replay.store.pending import SnapshotReader, SnapshotWriter
 
-__all__ = ["COMPLETE", "ChainedModel", "ChainedModels", "RecordedModel", "RecordingModel", "RecordingModels"]
+__all__ = [
+    "REPEATABLE",
+    "ChainedModel",
+    "ChainedModels",
+    "RecordedModel",
+    "RecordingModel",
+    "RecordingModels",
+]
 
-COMPLETE: Final = frozenset({"stop", "tool_calls"})
-"""Finish reasons of complete answers; anything else is a typed outcome that is never stored as an answer."""
+REPEATABLE: Final = COMPLETE | {"length", "refused"}
+"""Finish reasons that belong to the model and are recorded, truncated ones as truncated. An `error` belongs
+to the way there (a lost connection, a full context) and is recorded only on request."""
 
 _CONSIDERED: Final = 300
 """Recorded requests that a miss is compared with: whole conversations are long, and misses come in crowds."""
@@ -75,12 +83,13 @@ class RecordedModel:
 
 
 class RecordingModel:
-    """Asks another model and writes its complete answers to the overlay."""
+    """Asks another model and writes what it says to the overlay."""
 
-    def __init__(self, inner: ChatModel, overlay: SnapshotWriter) -> None:
-        """Record what `inner` answers, under its own identity."""
+    def __init__(self, inner: ChatModel, overlay: SnapshotWriter, *, keep_errors: bool = False) -> None:
+        """Record what `inner` answers, under its own identity; with `keep_errors` failures too."""
         self._inner = inner
         self._overlay = overlay
+        self._kept = REPEATABLE | {"error"} if keep_errors else REPEATABLE
 
     @property
     def identity(self) -> Json:
@@ -88,12 +97,13 @@ class RecordingModel:
         return self._inner.identity
 
     def complete(self, request: ChatRequest, *, seed: int, trial: int) -> Completion:
-        """Return the inner model's answer, recorded when it is complete.
+        """Return the inner model's answer, recorded under its own finish reason.
 
-        The completion is served with the key a later lookup finds it by, so that replaying gives the same.
+        A truncated or refused answer is replayed as truncated or refused, never as an answer. It is served with
+        the key a later lookup finds it by, so that replaying gives the same.
         """
         completion = self._inner.complete(request, seed=seed, trial=trial)
-        if completion.finish not in COMPLETE:
+        if completion.finish not in self._kept:
             return completion
         snapshot = make_completion_snapshot(self.identity, request, completion, seed=seed, trial=trial)
         self._overlay.put(snapshot)
@@ -129,10 +139,13 @@ class ChainedModel:
 class RecordingModels:
     """Gives each episode a recorder around its own model."""
 
-    def __init__(self, inner: ChatModelFactory, overlay: SnapshotWriter) -> None:
+    def __init__(
+        self, inner: ChatModelFactory, overlay: SnapshotWriter, *, keep_errors: bool = False
+    ) -> None:
         """Record what the models of `inner` answer."""
         self._inner = inner
         self._overlay = overlay
+        self._keep_errors = keep_errors
 
     @property
     def identity(self) -> Json:
@@ -141,7 +154,8 @@ class RecordingModels:
 
     def for_episode(self, task: str, *, trial: int) -> RecordingModel:
         """Return the recorder of one episode."""
-        return RecordingModel(self._inner.for_episode(task, trial=trial), self._overlay)
+        inner = self._inner.for_episode(task, trial=trial)
+        return RecordingModel(inner, self._overlay, keep_errors=self._keep_errors)
 
 
 class ChainedModels:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -43,6 +43,7 @@ from replay.core.types import (
 )
 
 __all__ = [
+    "COMPLETE",
     "ApiAnswer",
     "make_alias_snapshot",
     "make_api_snapshot",
@@ -53,6 +54,10 @@ __all__ = [
     "read_result",
     "read_verdict",
 ]
+
+
+COMPLETE: Final = frozenset({"stop", "tool_calls"})
+"""Finish reasons of complete answers; every other one is a typed outcome."""
 
 
 class ApiAnswer(Record, frozen=True, kw_only=True):
@@ -157,7 +162,10 @@ def make_completion_snapshot(
     trial: int,
     meta: Json = None,
 ) -> Snapshot:
-    """Write one completion down under the model's identity and the complete request."""
+    """Write one completion down under the model's identity and the complete request.
+
+    A completion that is no complete answer is kept as what it is, a typed outcome with status `error`.
+    """
     body = _CompletionBody(
         content=completion.content,
         tool_calls=completion.tool_calls,
@@ -172,6 +180,7 @@ def make_completion_snapshot(
         scope=model_scope(model),
         request=completion_request(model, request, seed=seed, trial=trial),
         body=canonical_bytes(msgspec.to_builtins(body)).decode(),
+        status=SnapshotStatus.OK if completion.finish in COMPLETE else SnapshotStatus.ERROR,
         provenance=completion.provenance,
         meta=meta,
     )

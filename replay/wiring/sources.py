@@ -25,10 +25,13 @@ from replay.tools.recording import RecordingSource
 from replay.tools.resolver import Resolver, SnapshotSource
 from replay.wiring.modes import Modes
 
-__all__ = ["AnswerPlan", "Answerers", "CandidatePlan", "build_answerers"]
+__all__ = ["JUDGE_MAKER", "AnswerPlan", "Answerers", "CandidatePlan", "build_answerers", "identify_makers"]
 
 RECORDED: Final = "recorded"
 SCRIPTED: Final = "scripted"
+
+JUDGE_MAKER: Final = "judge-maker"
+"""Name of a judge that can decide, among a run's models."""
 
 
 class CandidatePlan(Record, frozen=True, kw_only=True):
@@ -95,6 +98,19 @@ def build_answerers(plan: AnswerPlan, frozen: LayeredStore, layered: LayeredStor
     )
 
 
+def identify_makers(plan: AnswerPlan) -> dict[str, Json]:
+    """Say who may make answers beside the recorded ones, for the inputs of a run; nobody in a strict one."""
+    tools = plan.modes.tools
+    found: dict[str, Json] = {}
+    if plan.live and tools is Mode.RECORD:
+        found["live"] = {"maker": plan.live}
+    if plan.simulator and tools is not Mode.STRICT:
+        found["simulator"] = {"maker": plan.simulator}
+    if plan.judge_maker and plan.modes.judge is not Mode.STRICT:
+        found[JUDGE_MAKER] = _make(plan.judge_maker, plan.benchmark).identity
+    return found
+
+
 def _tool_sources(
     plan: AnswerPlan, frozen: LayeredStore, pending: PendingOverlay, recipe: KeyRecipe
 ) -> list[ToolSource]:
@@ -121,7 +137,8 @@ def _make_candidate(plan: AnswerPlan, frozen: LayeredStore, pending: PendingOver
     scripted = ScriptedCandidate.load(Path(candidate.path))
     if mode is not Mode.RECORD:
         return scripted
-    return ChainedModels(recorded, RecordingModels(scripted, pending))
+    recorder = RecordingModels(scripted, pending, keep_errors=plan.keep_errors)
+    return ChainedModels(recorded, recorder)
 
 
 def _make_judge(plan: AnswerPlan, frozen: LayeredStore, pending: PendingOverlay) -> Judge:

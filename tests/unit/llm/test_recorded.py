@@ -6,7 +6,17 @@ import msgspec
 import pytest
 
 from replay.core.errors import InputError, MissError
-from replay.core.types import ChatRequest, Completion, Json, Message, Provenance, Role, Sampling, ToolSpec
+from replay.core.types import (
+    ChatRequest,
+    Completion,
+    Json,
+    Message,
+    Provenance,
+    Role,
+    Sampling,
+    SnapshotStatus,
+    ToolSpec,
+)
 from replay.llm.recorded import ChainedModel, ChainedModels, RecordedModel, RecordingModel, RecordingModels
 from replay.llm.scripted import Script, ScriptedCandidate, ScriptedTurn
 from replay.store.answers import make_completion_snapshot
@@ -120,12 +130,23 @@ def test_a_miss_without_recordings_says_so() -> None:
         RecordedModel(MemoryStore(), MODEL).complete(make_chat(), seed=1, trial=0)
 
 
-@pytest.mark.parametrize("finish", ["length", "refused", "error"])
-def test_incomplete_answers_are_never_stored(finish: str) -> None:
-    """A truncated or refused answer is a typed outcome, not a recording."""
+@pytest.mark.parametrize("finish", ["length", "refused"])
+def test_incomplete_answers_are_replayed_as_what_they_are(finish: str) -> None:
+    """A truncated or refused answer is kept as a typed outcome and comes back as one, never as an answer."""
     store = MemoryStore()
-    completion = RecordingModel(EchoModel(finish=finish), store).complete(make_chat(), seed=1, trial=0)
-    assert (finish, {}) == (completion.finish, store.rows)
+    said = RecordingModel(EchoModel(finish=finish), store).complete(make_chat(), seed=1, trial=0)
+    again = RecordedModel(store, MODEL).complete(make_chat(), seed=1, trial=0)
+    assert (finish, said) == (again.finish, again)
+    assert [SnapshotStatus.ERROR] == [snapshot.status for snapshot in store.rows.values()]
+
+
+def test_failures_are_recorded_on_request_only() -> None:
+    """An error belongs to the way to the model: it is not a recording unless that is asked for."""
+    store = MemoryStore()
+    RecordingModel(EchoModel(finish="error"), store).complete(make_chat(), seed=1, trial=0)
+    assert {} == store.rows
+    RecordingModel(EchoModel(finish="error"), store, keep_errors=True).complete(make_chat(), seed=1, trial=0)
+    assert "error" == RecordedModel(store, MODEL).complete(make_chat(), seed=1, trial=0).finish
 
 
 def test_a_chain_asks_the_model_on_a_miss_only() -> None:
