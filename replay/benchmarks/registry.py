@@ -18,7 +18,7 @@ _BENCHMARKS: Final[Mapping[str, tuple[str, str]]] = {
 """Module and class of each benchmark."""
 
 _IMPORTERS: Final[Mapping[str, tuple[str, str]]] = {
-    "stabletoolbench": ("replay.benchmarks.stabletoolbench.importer", "StableToolBenchImporter"),
+    "stabletoolbench": ("replay.benchmarks.stabletoolbench.importing.importer", "StableToolBenchImporter"),
 }
 """Module and class of each importer; apart, because a replay never needs one."""
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 
 from replay.benchmarks.stabletoolbench.functions import FunctionEntry
-from replay.benchmarks.stabletoolbench.play import play_entries
+from replay.benchmarks.stabletoolbench.playing.play import play_entries
 from replay.core.protocols import Answer, EpisodeContext, EpisodeEnd, Settings
 from replay.core.types import (
     CallRequest,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from replay.benchmarks.stabletoolbench.answer_files import converted_text, raw_text
-from replay.benchmarks.stabletoolbench.convert import convert_answer
+from replay.benchmarks.stabletoolbench.playing.answer_files import converted_text, raw_text
+from replay.benchmarks.stabletoolbench.playing.convert import convert_answer
 from replay.core.types import Json
 
 _METHODS = {"cot": "CoT@1", "dfs": "DFS_woFilter_w2"}

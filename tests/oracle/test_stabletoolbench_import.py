@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from replay.benchmarks.stabletoolbench.functions import build_functions
-from replay.benchmarks.stabletoolbench.importer import StableToolBenchImporter
+from replay.benchmarks.stabletoolbench.importing.importer import StableToolBenchImporter
 from replay.benchmarks.stabletoolbench.wording import Wording, wording_of
 from replay.core.canonical import digest
 from replay.core.protocols import ImportResult
@@ -30,7 +30,7 @@ _GROUPS = {
 _DIGEST_PROGRAM = """
 import sys, msgspec
 from pathlib import Path
-from replay.benchmarks.stabletoolbench.importer import StableToolBenchImporter
+from replay.benchmarks.stabletoolbench.importing.importer import StableToolBenchImporter
 from replay.core.canonical import digest
 print(digest("import", msgspec.to_builtins(StableToolBenchImporter().load(Path(sys.argv[1]), {}))))
 """

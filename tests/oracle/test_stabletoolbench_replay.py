@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from replay.benchmarks.stabletoolbench.prompts import load_prompts
-from replay.benchmarks.stabletoolbench.raw_answer import flatten_answer
+from replay.benchmarks.stabletoolbench.playing.prompts import load_prompts
+from replay.benchmarks.stabletoolbench.playing.raw_answer import flatten_answer
 from replay.benchmarks.stabletoolbench.wording import read_wording
 from replay.core.types import Json
 from tests.oracle.answer_replay import play_again

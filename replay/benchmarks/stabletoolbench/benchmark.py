@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from replay.benchmarks.stabletoolbench.answer_files import FORMS, write_answers
 from replay.benchmarks.stabletoolbench.differences import DIFFERENCES
 from replay.benchmarks.stabletoolbench.evidence import BENCHMARK
-from replay.benchmarks.stabletoolbench.fac import judge_fac
-from replay.benchmarks.stabletoolbench.outcomes import Outcome, read_outcome
-from replay.benchmarks.stabletoolbench.outputs import outcome_of, read_outputs
-from replay.benchmarks.stabletoolbench.play import play
-from replay.benchmarks.stabletoolbench.questions import Case, Questions, Rubrics
+from replay.benchmarks.stabletoolbench.importing.outputs import outcome_of, read_outputs
+from replay.benchmarks.stabletoolbench.playing.answer_files import FORMS, write_answers
+from replay.benchmarks.stabletoolbench.playing.play import play
+from replay.benchmarks.stabletoolbench.scoring.fac import judge_fac
+from replay.benchmarks.stabletoolbench.scoring.outcomes import Outcome, read_outcome
+from replay.benchmarks.stabletoolbench.scoring.questions import Case, Questions, Rubrics
+from replay.benchmarks.stabletoolbench.scoring.sopr import judge_sopr
+from replay.benchmarks.stabletoolbench.scoring.sowr import judge_sowr
+from replay.benchmarks.stabletoolbench.scoring.summary import summarize
 from replay.benchmarks.stabletoolbench.settings import JUDGE_DEFAULTS, METRICS, check_settings
-from replay.benchmarks.stabletoolbench.sopr import judge_sopr
-from replay.benchmarks.stabletoolbench.sowr import judge_sowr
-from replay.benchmarks.stabletoolbench.summary import summarize
 from replay.core.errors import InputError
 from replay.core.protocols import (
     EpisodeContext,

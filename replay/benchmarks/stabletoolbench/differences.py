@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from replay.benchmarks.stabletoolbench.play_differences import PLAY_DIFFERENCES
+from replay.benchmarks.stabletoolbench.playing.play_differences import PLAY_DIFFERENCES
 from replay.core.protocols import KnownDifference
 
 __all__ = ["DIFFERENCES"]

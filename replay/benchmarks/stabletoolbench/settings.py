@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from replay.benchmarks.stabletoolbench.play import PLAY_DEFAULTS, check_play_settings, parse_protocol
+from replay.benchmarks.stabletoolbench.playing.play import PLAY_DEFAULTS, check_play_settings, parse_protocol
 from replay.core.errors import InputError
 from replay.core.protocols import Settings
 from replay.core.types import Json

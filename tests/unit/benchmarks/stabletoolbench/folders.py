@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from replay.benchmarks.stabletoolbench.functions import build_functions
-from replay.benchmarks.stabletoolbench.importer import StableToolBenchImporter
+from replay.benchmarks.stabletoolbench.importing.importer import StableToolBenchImporter
 from replay.core.protocols import ImportResult
 from replay.core.types import Json
 from tests.unit.benchmarks.stabletoolbench.entries import make_entry, make_raw_spec

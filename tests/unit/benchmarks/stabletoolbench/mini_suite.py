@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from replay.benchmarks.stabletoolbench.importer import StableToolBenchImporter
+from replay.benchmarks.stabletoolbench.importing.importer import StableToolBenchImporter
 from replay.benchmarks.stabletoolbench.naming import tool_identity
-from replay.benchmarks.stabletoolbench.play import play
+from replay.benchmarks.stabletoolbench.playing.play import play
 from replay.core.canonical import canonical_bytes
 from replay.core.protocols import Answer, Ask, EpisodeContext, ImportResult, Settings
 from replay.core.trajectory import NoteStep

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from replay.benchmarks.stabletoolbench.functions import FunctionEntry, build_functions
-from replay.benchmarks.stabletoolbench.play import play
+from replay.benchmarks.stabletoolbench.playing.play import play
 from replay.core.protocols import Answer, Ask, CallAnswered, EpisodeContext, EpisodeEnd, Settings
 from replay.core.trajectory import NoteStep
 from replay.core.types import (

@@ -9,17 +9,21 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from replay.benchmarks.stabletoolbench.cache_keys import parse_cache_key
-from replay.benchmarks.stabletoolbench.finish import GIVE_UP
 from replay.benchmarks.stabletoolbench.functions import build_functions
+from replay.benchmarks.stabletoolbench.importing.record_filter import (
+    check_record,
+    is_failure_record,
+    origin_of,
+)
+from replay.benchmarks.stabletoolbench.importing.specs import name_flags
 from replay.benchmarks.stabletoolbench.naming import (
     full_function_name,
     old_tool_identity,
     standardize,
     tool_identity,
 )
-from replay.benchmarks.stabletoolbench.record_filter import check_record, is_failure_record, origin_of
-from replay.benchmarks.stabletoolbench.specs import name_flags
-from replay.benchmarks.stabletoolbench.statuses import Status
+from replay.benchmarks.stabletoolbench.playing.finish import GIVE_UP
+from replay.benchmarks.stabletoolbench.playing.statuses import Status
 from replay.core.canonical import canonical_bytes
 from replay.core.types import Json, Role
 from tests.unit.benchmarks.stabletoolbench.mini_suite import (

@@ -1,0 +1,1 @@
+"""Upstream files in: queries, caches, documents, answers and result files of a StableToolBench checkout."""

@@ -1,0 +1,1 @@
+"""The candidate at work: protocols, calling rules, prompts, and the answer files they leave."""
