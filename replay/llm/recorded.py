@@ -99,8 +99,8 @@ class RecordingModel:
     def complete(self, request: ChatRequest, *, seed: int, trial: int) -> Completion:
         """Return the inner model's answer, recorded under its own finish reason.
 
-        A truncated or refused answer is replayed as truncated or refused, never as an answer. It is served with
-        the key a later lookup finds it by, so that replaying gives the same.
+        A truncated or refused answer is replayed as truncated or refused, never as an answer. It is served
+        with the key a later lookup finds it by, so that replaying gives the same.
         """
         completion = self._inner.complete(request, seed=seed, trial=trial)
         if completion.finish not in self._kept:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from replay.benchmarks.stabletoolbench.benchmark import StableToolBench
-from replay.benchmarks.stabletoolbench.summary import GROUPS
+from replay.benchmarks.stabletoolbench.scoring.summary import GROUPS
 from replay.core.protocols import Settings
 from replay.core.types import Json, JudgeRequest, JudgeVerdict, Task, Verdict
 from replay.evaluate.bootstrap import RESAMPLES

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.benchmarks.stabletoolbench.summary import GROUPS, summarize
+from replay.benchmarks.stabletoolbench.scoring.summary import GROUPS, summarize
 from replay.core.canonical import digest
 from replay.core.types import Verdict
 from replay.evaluate.bootstrap import resample_means

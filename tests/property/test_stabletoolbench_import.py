@@ -7,9 +7,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.benchmarks.stabletoolbench.answer_book import AnswerBook, RecordedAnswer
-from replay.benchmarks.stabletoolbench.cache import decode_answer, scan_members
 from replay.benchmarks.stabletoolbench.cache_keys import parse_cache_key
+from replay.benchmarks.stabletoolbench.importing.answer_book import AnswerBook, RecordedAnswer
+from replay.benchmarks.stabletoolbench.importing.cache import decode_answer, scan_members
 from replay.benchmarks.stabletoolbench.naming import standardize, standardize_category, tool_identity
 from replay.core.canonical import canonical_bytes
 from replay.core.types import CallAlias, Json
