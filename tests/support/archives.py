@@ -17,12 +17,12 @@ from replay.store.archive.documents import encode_sums, write_readme
 from replay.store.archive.frames import FRAME_ROWS, FrameFacts
 from replay.store.archive.freeze import ArchiveContent, freeze
 from replay.store.archive.manifest import ArchiveFacts, ArchiveManifest, TableFacts
-from replay.store.archive.merkle import archive_root, row_leaf, tree_node
+from replay.store.archive.merkle import archive_root, leaf_prefix, row_leaf, tree_node
 
 Rows = Iterable[tuple[str, bytes]]
 
 
-def make_facts(name: str = "demo", version: str = "1", **changes: object) -> ArchiveFacts:
+def make_facts(name: str = "demo", version: str = "1", **changes: Json) -> ArchiveFacts:
     """Facts of a small archive."""
     return msgspec.structs.replace(ArchiveFacts(name=name, version=version, benchmark="demo"), **changes)
 
@@ -62,7 +62,7 @@ def make_rows(count: int, *, text: str = "question") -> list[tuple[str, bytes]]:
     ]
 
 
-def make_content(tasks: int = 5, snapshots: int = 20, verdicts: int = 3, **changes: object) -> ArchiveContent:
+def make_content(tasks: int = 5, snapshots: int = 20, verdicts: int = 3, **changes: Json) -> ArchiveContent:
     """Content with a table and two kinds of snapshots."""
     return ArchiveContent(
         facts=make_facts(**changes),
@@ -113,7 +113,7 @@ def forge(
     table: str = "tasks",
     ids: list[str] | None = None,
     compress: Callable[[bytes], bytes] | None = None,
-    **changes: object,
+    **changes: Json,
 ) -> bytes:
     """An archive with one table of any lines: every digest, count and size agrees with them."""
     names = ids or [f"t{number:05}" for number in range(len(lines))]
@@ -123,7 +123,7 @@ def forge(
         rows = lines[at : at + FRAME_ROWS]
         plain = b"".join(line + b"\n" for line in rows)
         leaves = [
-            row_leaf(table.encode(), row_id.encode(), line)
+            row_leaf(leaf_prefix(table), row_id, line)
             for row_id, line in zip(names[at : at + FRAME_ROWS], rows, strict=True)
         ]
         frame = pack_frame(plain)
@@ -142,7 +142,7 @@ def forge(
     return pack_honestly(make_manifest((facts,), **changes), {facts.member: member})
 
 
-def make_manifest(tables: tuple[TableFacts, ...], **changes: object) -> ArchiveManifest:
+def make_manifest(tables: tuple[TableFacts, ...], **changes: Json) -> ArchiveManifest:
     """A manifest over these tables, its root right."""
     facts = make_facts()
     stated: dict[str, Json] = {name: getattr(facts, name) for name in ArchiveFacts.__struct_fields__}

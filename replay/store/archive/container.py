@@ -135,7 +135,8 @@ def read_layout(file: BinaryIO, *, limit: int | None = None) -> tuple[Member, ..
         end = member.offset + member.size
         if end + len(padding(member.size)) > total:
             raise DamagedError(
-                f"{member.name} should end at byte {end}, but the file has {total} bytes",
+                f"{member.name} with its padding ends at byte {end + len(padding(member.size))}, "
+                f"but the file has {total} bytes",
                 where=member.name,
                 expected="the whole file",
                 next_step="get the file again; it was cut",

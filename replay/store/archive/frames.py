@@ -7,7 +7,7 @@ others, which is what sampled verification and bounded memory rest on. Compresse
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Protocol
 
 import msgspec
 import zstandard
@@ -27,6 +27,14 @@ _BUFFER_BYTES: Final = 8 << 20
 """A frame up to this size is compressed and decompressed in one go; a larger one is streamed."""
 _READ_BYTES: Final = 1 << 20
 _HEADER_BYTES: Final = 18
+
+
+class Hash(Protocol):
+    """A hash that bytes are fed to."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take the next bytes."""
+        ...
 
 
 class FrameFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
@@ -76,9 +84,12 @@ class FrameCompressor:
         return content
 
 
-def read_frame_lines(file: BinaryIO, offset: int, frame: FrameFacts, *, where: str) -> Iterator[bytes]:
+def read_frame_lines(
+    file: BinaryIO, offset: int, frame: FrameFacts, *, where: str, content: Hash | None = None
+) -> Iterator[bytes]:
     """Iterate over the lines of one frame, without line feeds, never holding more than its bounds.
 
+    `content` is fed with the uncompressed bytes as they come.
     Errors: DamagedError when the frame cannot be read or is not as the manifest says; LimitError for a window
     or a line over the bounds.
     """
@@ -89,10 +100,15 @@ def read_frame_lines(file: BinaryIO, offset: int, frame: FrameFacts, *, where: s
     try:
         _check_header(data, frame, where)
         if frame.content_bytes <= _BUFFER_BYTES:
-            lines = _decompress(data, frame, where)
-            yield from _checked(lines, where)
+            plain = _decompress(data, frame, where)
+            if content is not None:
+                content.update(plain)
+            yield from _split(plain, frame, where)
         else:
-            yield from _stream_lines(data, frame, where)
+            for line in _stream_lines(data, frame, where):
+                if content is not None:
+                    content.update(line + b"\n")
+                yield line
     except zstandard.ZstdError as error:
         raise DamagedError(f"the frame cannot be decompressed: {error}", where=where) from None
 
@@ -119,17 +135,24 @@ def _check_header(data: bytes, frame: FrameFacts, where: str) -> None:
         raise DamagedError("the frame has no checksum", where=where, expected="a frame with a checksum")
 
 
-def _decompress(data: bytes, frame: FrameFacts, where: str) -> list[bytes]:
+def _decompress(data: bytes, frame: FrameFacts, where: str) -> bytes:
     decoder = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW_BYTES)
     content = decoder.decompress(
         data, max_output_size=frame.content_bytes, read_across_frames=False, allow_extra_data=False
     )
     if len(content) != frame.content_bytes or not content.endswith(b"\n"):
         raise _wrong_length(frame, where)
+    return content
+
+
+def _split(content: bytes, frame: FrameFacts, where: str) -> list[bytes]:
     lines = content.split(b"\n")
     lines.pop()
     if len(lines) != frame.rows:
         raise _wrong_length(frame, where)
+    longest = max(map(len, lines))
+    if longest > MAX_LINE_BYTES:
+        raise _too_long(longest, where)
     return lines
 
 
@@ -142,9 +165,10 @@ def _stream_lines(data: bytes, frame: FrameFacts, where: str) -> Iterator[bytes]
             left -= len(piece)
             *ended, rest = piece.split(b"\n")
             for end in ended:
-                line = b"".join((*pieces, end))
+                if held + len(end) > MAX_LINE_BYTES:
+                    raise _too_long(held + len(end), where)
+                yield b"".join((*pieces, end))
                 pieces, held, rows = [], 0, rows + 1
-                yield from _checked([line], where)
             pieces.append(rest)
             held += len(rest)
             if left < 0 or rows > frame.rows:
@@ -153,13 +177,6 @@ def _stream_lines(data: bytes, frame: FrameFacts, where: str) -> Iterator[bytes]
                 raise _too_long(held, where)
     if left or held or rows != frame.rows:
         raise _wrong_length(frame, where)
-
-
-def _checked(lines: list[bytes], where: str) -> list[bytes]:
-    longest = max(map(len, lines), default=0)
-    if longest > MAX_LINE_BYTES:
-        raise _too_long(longest, where)
-    return lines
 
 
 def _too_long(size: int, where: str) -> FormatError:

@@ -63,8 +63,7 @@ class LayeredReader:
         for name, each in SNAPSHOT_TABLES.items():
             if kind is None or kind is each:
                 for row in self.checked_rows(name):
-                    if row.snapshot is not None:
-                        yield row.snapshot
+                    yield row.snapshot
 
     def checked_rows(self, table: str) -> Iterator[Row]:
         """Merge the rows of all layers by id; of rows with one id the upper layer's."""

@@ -81,8 +81,7 @@ class ArchiveReader:
         for name, each in SNAPSHOT_TABLES.items():
             if kind is None or kind is each:
                 for row in self.checked_rows(name):
-                    if row.snapshot is not None:
-                        yield row.snapshot
+                    yield row.snapshot
 
     def checked_rows(self, table: str) -> Iterator[Row]:
         """Iterate over the checked rows of any table, snapshots too."""

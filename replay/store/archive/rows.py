@@ -7,16 +7,17 @@ module would write, and a snapshot only when its key is the digest of the reques
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from functools import partial
+from hashlib import sha256
+from typing import Final
 
 import msgspec
 
 from replay.core.canonical import canonical_bytes
-from replay.core.errors import CanonicalError, DamagedError, InputError, LimitError
-from replay.core.types import Digest, Json, Key, Origin, Provenance, Snapshot, SnapshotKind, SnapshotStatus
+from replay.core.errors import CanonicalError, DamagedError, InputError, InternalError, LimitError
+from replay.core.types import Digest, Key, Origin, Provenance, Snapshot, SnapshotKind, SnapshotStatus
 from replay.store.archive.canonicity import check_canonical
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "SNAPSHOT_TABLES",
     "TABLE_NAME",
     "Row",
+    "SnapshotLine",
     "decode_line",
     "encode_row",
     "encode_snapshot",
@@ -48,22 +50,6 @@ _MEDIA: Final = frozenset({"json", "text", "bytes"})
 _MAX_SEQUENCE: Final = 2**31
 _ALIAS_TAG: Final = b"api-alias\x00"
 """Tag of core.keys.alias_key: an answer that only an alias reaches is stored under that key."""
-_KEY_TAGS: Final = {kind: f"{kind.value}\x00".encode() for kind in SnapshotKind}
-
-
-class Row(NamedTuple):
-    """One checked row."""
-
-    order: tuple[str, int]
-    """What rows are sorted by: id and 0, or key and sequence."""
-    id: str
-    record: bytes
-    """Canonical bytes of the record; of the whole line in a snapshot table."""
-    snapshot: Snapshot | None = None
-    request: bytes = b""
-    """Canonical bytes of the snapshot's request."""
-    meta: bytes = b""
-    """Canonical bytes of the snapshot's meta."""
 
 
 class _TableLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -73,7 +59,7 @@ class _TableLine(msgspec.Struct, forbid_unknown_fields=True):
     record: msgspec.Raw
 
 
-class _SnapshotLine(msgspec.Struct, forbid_unknown_fields=True):
+class SnapshotLine(msgspec.Struct, forbid_unknown_fields=True):
     """A line of a snapshot table, fields in canonical order and all of them there."""
 
     aliases: tuple[Key, ...]
@@ -90,9 +76,35 @@ class _SnapshotLine(msgspec.Struct, forbid_unknown_fields=True):
     status: SnapshotStatus
 
 
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """One checked row. One is made for each row that is read: what is not asked for is not built."""
+
+    order: tuple[str, int]
+    """What rows are sorted by: id and 0, or key and sequence."""
+    id: str
+    record: bytes
+    """Canonical bytes of the record; of the whole line in a snapshot table."""
+    parts: SnapshotLine | None = None
+    """The fields of a snapshot as its line has them; None in a plain table."""
+    request: bytes = b""
+    """Canonical bytes of the snapshot's request."""
+    meta: bytes = b""
+    """Canonical bytes of the snapshot's meta."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot of this row. Errors: InternalError in a plain table."""
+        if self.parts is None:
+            raise InternalError(f"row {self.id!r} of a plain table was taken for a snapshot")
+        fields = {name: getattr(self.parts, name) for name in Snapshot.__struct_fields__}
+        fields["request"] = check_canonical(self.request)
+        fields["meta"] = check_canonical(self.meta)
+        return Snapshot(**fields)
+
+
 _encode: Final = msgspec.json.Encoder().encode
 _decode_table_line: Final = msgspec.json.Decoder(_TableLine).decode
-_decode_snapshot_line: Final = msgspec.json.Decoder(_SnapshotLine).decode
+_decode_snapshot_line: Final = msgspec.json.Decoder(SnapshotLine).decode
 
 
 def snapshot_id(key: str, sequence: int) -> str:
@@ -102,7 +114,7 @@ def snapshot_id(key: str, sequence: int) -> str:
 
 def record_digest(record: bytes) -> Digest:
     """Digest of a row's canonical record: plain SHA-256 of the bytes."""
-    return Digest("sha256:" + hashlib.sha256(record).hexdigest())
+    return Digest("sha256:" + sha256(record).hexdigest())
 
 
 def encode_row(row_id: str, record: bytes, *, table: str) -> tuple[Row, bytes]:
@@ -130,115 +142,101 @@ def encode_snapshot(snapshot: Snapshot) -> tuple[Row, bytes]:
     where = f"snapshot {snapshot_id(snapshot.key, snapshot.sequence)}, scope {snapshot.scope!r}"
     try:
         request, meta = canonical_bytes(snapshot.request), canonical_bytes(snapshot.meta)
-        fields = {name: getattr(snapshot, name) for name in _SnapshotLine.__struct_fields__}
+        fields = {name: getattr(snapshot, name) for name in SnapshotLine.__struct_fields__}
         fields |= {"request": msgspec.Raw(request), "meta": msgspec.Raw(meta)}
-        line = _encode(_SnapshotLine(**fields))
+        parts = SnapshotLine(**fields)
+        line = _encode(parts)
     except CanonicalError as error:
         raise InputError(f"a snapshot that cannot be hashed: {error}", where=where) from None
     except UnicodeEncodeError:
         raise InputError("a snapshot with a lone surrogate in its text", where=where) from None
     if len(line) > MAX_RECORD_BYTES:
         raise _too_long(len(line), where)
-    fault = _snapshot_fault(snapshot, request)
+    fault = _snapshot_fault(parts, request)
     if fault:
         raise InputError(fault, where=where, expected="a snapshot whose key is the digest of its request")
-    return _snapshot_row(snapshot, line, request, meta), line
+    return _snapshot_row(parts, line, request, meta), line
 
 
-def decode_line(table: str) -> Callable[[bytes, str], Row]:
-    """Choose how lines of this table are read; the result takes a line and where it stands.
+def decode_line(table: str) -> Callable[[bytes, int], Row]:
+    """Choose how lines of this table are read; the result takes a line and the number of its row.
 
     Errors: (of the result) DamagedError naming the row and what is wrong with it.
     """
     kind = SNAPSHOT_TABLES.get(table)
     if kind is None:
-        return _decode_table_row
-
-    def decode(line: bytes, where: str) -> Row:
-        return _decode_snapshot_row(line, where, kind)
-
-    return decode
+        return partial(_decode_table_row, table)
+    return partial(_decode_snapshot_row, kind)
 
 
-def _decode_table_row(line: bytes, where: str) -> Row:
+def _decode_table_row(table: str, line: bytes, number: int) -> Row:
     try:
         row = _decode_table_line(line)
         record = bytes(row.record)
-        if _encode(row) != line:
-            raise _not_canonical(where)
+        _check_same(_encode(row), line)
         check_canonical(record)
     except (msgspec.DecodeError, RecursionError, CanonicalError) as error:
-        raise _not_a_row(error, where, '{"id":ID,"record":RECORD}') from None
+        raise _not_a_row(error, _place(table, number), '{"id":ID,"record":RECORD}') from None
     if not row.id or len(row.id.encode()) > MAX_ID_BYTES:
-        raise LimitError("a row id out of bounds", where=where, expected=f"1 to {MAX_ID_BYTES} bytes")
+        raise LimitError(
+            "a row id out of bounds", where=_place(table, number), expected=f"1 to {MAX_ID_BYTES} bytes"
+        )
     return Row((row.id, 0), row.id, record)
 
 
-def _decode_snapshot_row(line: bytes, where: str, kind: SnapshotKind) -> Row:
+def _decode_snapshot_row(kind: SnapshotKind, line: bytes, number: int) -> Row:
     try:
         parts = _decode_snapshot_line(line)
-        request_bytes = bytes(parts.request)
         # Encoding again settles names, order, spaces and escapes of everything but the two raw values.
-        if _encode(parts) != line:
-            raise _not_canonical(where)
-        request = check_canonical(request_bytes)
-        meta_bytes = bytes(parts.meta)
-        meta = None if meta_bytes == b"null" else check_canonical(meta_bytes)
+        _check_same(_encode(parts), line)
+        request, meta = bytes(parts.request), bytes(parts.meta)
+        check_canonical(request)
+        if meta != b"null":
+            check_canonical(meta)
     except (msgspec.DecodeError, RecursionError, CanonicalError) as error:
-        raise _not_a_row(error, where, "a snapshot with all of its fields") from None
+        raise _not_a_row(
+            error, _place(f"snapshots-{kind.value}", number), "a snapshot with all of its fields"
+        ) from None
+    fault = _snapshot_fault(parts, request)
     if parts.kind is not kind:
-        raise DamagedError(f"a snapshot of kind {parts.kind.value}", where=where, expected=kind.value)
-    snapshot = _make_snapshot(parts, request, meta)
-    fault = _snapshot_fault(snapshot, request_bytes)
+        fault = f"a snapshot of kind {parts.kind.value}"
     if fault:
-        raise DamagedError(fault, where=where)
-    return _snapshot_row(snapshot, line, request_bytes, meta_bytes)
+        raise DamagedError(fault, where=_place(f"snapshots-{kind.value}", number))
+    return _snapshot_row(parts, line, request, meta)
 
 
-def _make_snapshot(parts: _SnapshotLine, request: Json, meta: Json) -> Snapshot:
-    return Snapshot(
-        kind=parts.kind,
-        key=parts.key,
-        sequence=parts.sequence,
-        scope=parts.scope,
-        request=request,
-        body=parts.body,
-        media=parts.media,
-        status=parts.status,
-        provenance=parts.provenance,
-        origin=parts.origin,
-        aliases=parts.aliases,
-        meta=meta,
-    )
+def _snapshot_row(parts: SnapshotLine, line: bytes, request: bytes, meta: bytes) -> Row:
+    key, sequence = parts.key, parts.sequence
+    return Row((key, sequence), f"{key}#{sequence}", line, parts, request, meta)
 
 
-def _snapshot_row(snapshot: Snapshot, line: bytes, request: bytes, meta: bytes) -> Row:
-    key, sequence = snapshot.key, snapshot.sequence
-    return Row((key, sequence), f"{key}#{sequence}", line, snapshot, request, meta)
-
-
-def _snapshot_fault(snapshot: Snapshot, request: bytes) -> str:
+def _snapshot_fault(parts: SnapshotLine, request: bytes) -> str:
     """Say what is wrong with a snapshot whose canonical request this is, or nothing."""
-    if not 0 <= snapshot.sequence < _MAX_SEQUENCE:
-        return f"sequence {snapshot.sequence} is out of bounds"
-    if snapshot.media not in _MEDIA:
-        return f"media {snapshot.media!r} is unknown (known: {', '.join(sorted(_MEDIA))})"
-    if snapshot.aliases and not all(map(_KEY.fullmatch, snapshot.aliases)):
-        return f"an alias of {snapshot.aliases} is not a key"
-    if snapshot.key != _key(_KEY_TAGS[snapshot.kind], request):
-        aliased = snapshot.kind is SnapshotKind.API and snapshot.key == _key(_ALIAS_TAG, request)
+    if not 0 <= parts.sequence < _MAX_SEQUENCE:
+        return f"sequence {parts.sequence} is out of bounds"
+    if parts.media not in _MEDIA:
+        return f"media {parts.media!r} is unknown (known: {', '.join(sorted(_MEDIA))})"
+    if parts.aliases and not all(map(_KEY.fullmatch, parts.aliases)):
+        return f"an alias of {parts.aliases} is not a key"
+    if parts.key != _key(f"{parts.kind.value}\0".encode(), request):
+        aliased = parts.kind is SnapshotKind.API and parts.key == _key(_ALIAS_TAG, request)
         if not aliased:
-            return f"the key {snapshot.key} is not the digest of the request"
+            return f"the key {parts.key} is not the digest of the request"
     return ""
 
 
 def _key(tag: bytes, request: bytes) -> str:
     """Key of a canonical request, as core.keys has it, without encoding the request again."""
-    return "sha256:" + hashlib.sha256(tag + request).hexdigest()
+    return "sha256:" + sha256(tag + request).hexdigest()
 
 
-def _not_canonical(where: str) -> DamagedError:
-    return DamagedError("not canonical JSON", where=where, expected="RFC 8785: sorted names, no spaces")
+def _check_same(written: bytes, line: bytes) -> None:
+    if written != line:
+        raise CanonicalError("not canonical JSON (RFC 8785: sorted names, no spaces)")
+
+
+def _place(table: str, number: int) -> str:
+    return f"{table}.jsonl.zst, row {number}"
 
 
 def _not_a_row(error: Exception, where: str, expected: str) -> DamagedError:

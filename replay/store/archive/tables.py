@@ -8,9 +8,9 @@ from typing import BinaryIO
 
 from replay.core.errors import DamagedError, InputError
 from replay.store.archive.container import Member, member_sha256
-from replay.store.archive.frames import FRAME_ROWS, FrameCompressor, FrameFacts, read_frame_lines
+from replay.store.archive.frames import FRAME_ROWS, FrameCompressor, FrameFacts, Hash, read_frame_lines
 from replay.store.archive.manifest import TableFacts
-from replay.store.archive.merkle import row_leaf, tree_node
+from replay.store.archive.merkle import leaf_prefix, row_leaf, tree_node
 from replay.store.archive.rows import Row, decode_line
 
 __all__ = ["TableReader", "TableWriter"]
@@ -22,6 +22,7 @@ class TableWriter:
     def __init__(self, name: str, file: BinaryIO) -> None:
         """Write compressed frames to `file` from where it stands."""
         self._name = name
+        self._prefix = leaf_prefix(name)
         self._file = file
         self._frame = FrameCompressor()
         self._leaves: list[bytes] = []
@@ -46,7 +47,7 @@ class TableWriter:
                 expected="one row an id" if same else f"an id after {self._last[0].id!r}",
             )
         self._last = (row, line)
-        self._leaves.append(row_leaf(self._name.encode(), row.id.encode(), line))
+        self._leaves.append(row_leaf(self._prefix, row.id, line))
         self._frame.add(line + b"\n")
         self._content.update(line + b"\n")
         self._frame_bytes += len(line) + 1
@@ -106,9 +107,7 @@ class TableReader:
         last: Row | None = None
         content = hashlib.sha256()
         for index in range(len(self.facts.frames)):
-            for row, line in self.frame_rows(index, after=last):
-                content.update(line)
-                content.update(b"\n")
+            for row in self.frame_rows(index, after=last, content=content):
                 yield row
                 last = row
         if content.hexdigest() != self.facts.content_sha256:
@@ -124,30 +123,32 @@ class TableReader:
                 expected=f"SHA-256 {self.facts.file_sha256}",
             )
 
-    def frame_rows(self, index: int, *, after: Row | None = None) -> Iterator[tuple[Row, bytes]]:
-        """Iterate over rows and lines of one frame; its Merkle node is compared after the last of them.
+    def frame_rows(
+        self, index: int, *, after: Row | None = None, content: Hash | None = None
+    ) -> Iterator[Row]:
+        """Iterate over the rows of one frame; its Merkle node is compared after the last of them.
 
+        `content` is fed with the uncompressed bytes.
         Errors: DamagedError or LimitError naming member and record.
         """
         facts, frame = self.facts, self.facts.frames[index]
         first = index * FRAME_ROWS
         where = self.frame_name(index)
-        table = facts.name.encode()
+        prefix = leaf_prefix(facts.name)
         leaves: list[bytes] = []
         order = None if after is None else after.order
-        lines = read_frame_lines(self._file, self._offsets[index], frame, where=where)
+        lines = read_frame_lines(self._file, self._offsets[index], frame, where=where, content=content)
         for line in lines:
-            place = f"{facts.member}, row {first + len(leaves)}"
-            row = self._decode(line, place)
+            row = self._decode(line, first + len(leaves))
             if order is not None and row.order <= order:
                 raise DamagedError(
                     f"row id {row.id!r} is not after the one before it",
-                    where=place,
+                    where=f"{facts.member}, row {first + len(leaves)}",
                     expected="rows sorted by id, each id once",
                 )
             order = row.order
-            leaves.append(row_leaf(table, row.id.encode(), line))
-            yield row, line
+            leaves.append(row_leaf(prefix, row.id, line))
+            yield row
         if tree_node(leaves).hex() != frame.node:
             raise DamagedError(
                 "these rows are not the ones the archive root was made of",

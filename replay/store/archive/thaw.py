@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
+from replay.core.canonical import canonical_bytes
 from replay.store.archive.manifest import FACTS_NAME, ArchiveManifest, facts_of
 from replay.store.archive.reader import ArchiveReader
 from replay.store.archive.rows import SNAPSHOT_TABLES
-from replay.store.preparing import Prepared, prepare
+from replay.store.entries import KINDS, raw_key, traits_of
+from replay.store.preparing import Prepared
 from replay.store.sealing import build_sealed
 
 __all__ = ["thaw"]
@@ -36,8 +39,33 @@ def thaw(path: Path, store_path: Path) -> ArchiveManifest:
 
 
 def _answers(archive: ArchiveReader) -> Iterator[Prepared]:
-    """Prepare snapshots for the store; what was proven canonical is not encoded again."""
-    for name in SNAPSHOT_TABLES:
+    """Bring snapshots into the store's form.
+
+    A row was checked to its last byte, so nothing is checked twice: this is the store's `prepare` without its
+    checks, at a third of the cost.
+    """
+    for name, kind in SNAPSHOT_TABLES.items():
+        code = KINDS.index(kind)
+        before: tuple[object, ...] = ()
+        traits = 0
         for row in archive.checked_rows(name):
-            if row.snapshot is not None:
-                yield prepare(row.snapshot, request=row.request, meta=row.meta)
+            parts = row.parts
+            assert parts is not None  # rows of snapshot tables have them
+            place = (parts.provenance, parts.status, parts.origin, parts.media)
+            if place != before:  # most rows are like the one before them
+                before, traits = place, traits_of(row.snapshot)
+            body = parts.body.encode()
+            aliases = canonical_bytes(parts.aliases) if parts.aliases else b"[]"
+            head = b"".join((b"[", row.request, b",", aliases, b",", row.meta, b"]"))
+            yield Prepared(
+                code,
+                bytes.fromhex(parts.key[7:]),
+                parts.sequence,
+                traits,
+                parts.scope,
+                body,
+                sha256(body).digest(),
+                head,
+                sha256(head).digest(),
+                tuple(map(raw_key, parts.aliases)),
+            )

@@ -110,9 +110,7 @@ class _Verification:
         last = None
         for index in self._choose(manifest, facts):
             try:
-                for row, line in reader.frame_rows(index, after=last):
-                    content.update(line)
-                    content.update(b"\n")
+                for row in reader.frame_rows(index, after=last, content=content):
                     self._checked += 1
                     last = row
             except FormatError as error:

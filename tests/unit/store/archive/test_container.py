@@ -44,7 +44,7 @@ def test_members_come_back_with_names_offsets_and_sizes(tmp_path: Path) -> None:
 
 
 def test_a_stock_tar_reader_sees_plain_files_without_times_and_owners(tmp_path: Path) -> None:
-    """tarfile reads the container as ordinary members with fixed fields."""
+    """Python reads the container as ordinary members with fixed fields."""
     with tarfile.open(_write(tmp_path, pack(MEMBERS))) as tar:
         found = [(m.name, m.size, m.mode, m.mtime, m.uid, m.gid, m.uname, m.isreg()) for m in tar]
     assert [(name, len(data), 0o644, 0, 0, 0, "", True) for name, data in MEMBERS] == found
@@ -111,7 +111,9 @@ def test_a_member_that_is_there_twice_is_refused(tmp_path: Path) -> None:
 def test_a_size_past_the_end_of_the_file_is_refused_before_reading(tmp_path: Path) -> None:
     """A header that declares eight gibibytes costs nothing."""
     data = make_header("README.txt", MAX_MEMBER_BYTES) + b"short"
-    with pytest.raises(DamagedError, match="README.txt should end at byte 8589935103, but the file has 517"):
+    with pytest.raises(
+        DamagedError, match=r"ends at byte 8589935104, but the file has 517"
+    ):
         _layout(_write(tmp_path, data))
 
 
@@ -212,4 +214,5 @@ def test_headers_are_what_python_reads() -> None:
     info = tarfile.TarInfo("tasks.jsonl.zst")
     info.size = 123456
     theirs = tarfile.TarInfo.frombuf(make_header("tasks.jsonl.zst", 123456), "ascii", "strict")
-    assert info.get_info() == theirs.get_info() | {"chksum": 0}
+    fields = ("name", "size", "mode", "mtime", "uid", "gid", "uname", "gname", "type", "linkname")
+    assert [getattr(info, field) for field in fields] == [getattr(theirs, field) for field in fields]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
-import random
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -37,9 +38,8 @@ content = make_content()
 snapshots, rows = list(content.snapshots), list(content.tables["tasks"])
 random.Random(int(sys.argv[2])).shuffle(snapshots)
 rows.reverse()
-freeze(
-    ArchiveContent(facts=content.facts, tables={"tasks": rows}, snapshots=snapshots), pathlib.Path(sys.argv[1])
-)
+shuffled = ArchiveContent(facts=content.facts, tables={"tasks": rows}, snapshots=snapshots)
+freeze(shuffled, pathlib.Path(sys.argv[1]))
 """
 
 
@@ -47,7 +47,7 @@ def test_the_order_of_insertion_does_not_matter(tmp_path: Path) -> None:
     """Rows and snapshots in any order give the same bytes."""
     content = make_content(tasks=300, snapshots=300)
     freeze(content, tmp_path / "a.replay")
-    shuffled = [random.Random(1).sample(list(each), k=len(list(each))) for each in (content.snapshots,)][0]
+    shuffled = sorted(content.snapshots, key=lambda snapshot: snapshot.body[::-1])
     other = ArchiveContent(
         facts=content.facts, tables={"tasks": reversed(make_rows(300)), "empty": ()}, snapshots=iter(shuffled)
     )
@@ -177,11 +177,11 @@ def test_a_bad_table_name_is_refused(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_bad_statements_are_refused_and_leave_nothing(
-    tmp_path: Path, changes: dict[str, object], what: str
+    tmp_path: Path, changes: dict[str, Any], what: str
 ) -> None:
     """Facts are checked before a file appears."""
     with pytest.raises((InputError, LimitError), match=what):
-        freeze(make_content(**changes), tmp_path / "a.replay")
+        freeze(ArchiveContent(facts=make_facts(**changes)), tmp_path / "a.replay")
     assert [] == list(tmp_path.iterdir())
 
 
@@ -206,7 +206,7 @@ def test_freezing_again_over_the_same_bytes_is_fine_and_over_others_is_refused(t
         freeze(make_content(tasks=9), path)
     assert before == path.read_bytes()
     freeze(make_content(tasks=9), path, overwrite=True)
-    assert {"tasks": 9} | read_manifest(path).counts == read_manifest(path).counts
+    assert 9 == read_manifest(path).counts["tasks"]
     assert ["demo.replay"] == [each.name for each in tmp_path.iterdir()]
 
 
@@ -229,12 +229,14 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     """What the disk refuses becomes a StoreError; the old file stays."""
     path = make_archive(tmp_path)
     before = path.read_bytes()
-    with (
-        pytest.raises(StoreError, match=r"cannot write demo\.replay: No space left.*free some space"),
-        write_whole(path, overwrite=True) as file,
-    ):
-        file.write(b"half")
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def write_half() -> None:
+        with write_whole(path, overwrite=True) as file:
+            file.write(b"half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(StoreError, match=r"cannot write demo\.replay: No space left.*free some space"):
+        write_half()
     assert ["demo.replay"] == [each.name for each in tmp_path.iterdir()]
     assert before == path.read_bytes()
 
@@ -272,7 +274,7 @@ def test_a_missing_folder_and_a_folder_in_the_way_are_named(tmp_path: Path) -> N
 
 def test_a_frame_over_the_buffer_is_streamed_and_read_back(tmp_path: Path) -> None:
     """Large rows take another way through compressor and reader, with the same law."""
-    text = random.Random(1).randbytes(1000).hex() * 1600
+    text = hashlib.shake_256(b"noise").hexdigest(1000) * 1600
     rows = [(f"t{at}", msgspec.json.encode({"at": at, "text": text})) for at in range(3)]
     freeze(ArchiveContent(facts=make_facts(), tables={"tasks": rows}), tmp_path / "a.replay")
     with ArchiveReader(tmp_path / "a.replay") as archive:

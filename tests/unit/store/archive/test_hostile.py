@@ -1,4 +1,4 @@
-"""Archives that no honest writer makes: every digest, count and size agrees, and they are refused all the same.
+"""Archives no honest writer makes: every digest, count and size agrees, and they are refused all the same.
 
 The signatures of these files would be valid for their maker. What is checked here is that reading them costs
 bounded memory and ends in an error with a name.
@@ -137,7 +137,9 @@ def test_an_absurd_window_is_refused(tmp_path: Path) -> None:
 
 def test_a_frame_that_asks_for_a_dictionary_is_refused(tmp_path: Path) -> None:
     """Members open with stock zstd; an unknown dictionary is named by its number."""
-    samples = [b"sample number %d of many, with some text in it" % n for n in range(2000)]
+    samples: list[bytes | bytearray | memoryview] = [
+        b"sample number %d of many, with some text in it" % n for n in range(2000)
+    ]
     trained = zstandard.train_dictionary(1024, samples, dict_id=4711)
     squeeze = zstandard.ZstdCompressor(dict_data=trained, write_checksum=True).compress
     _refused(tmp_path, forge([GOOD], compress=squeeze), DamagedError, "asks for dictionary 4711")
@@ -198,7 +200,7 @@ def test_a_table_that_expands_without_reason_is_refused(tmp_path: Path) -> None:
         manifest.tables[0], frames=frames, rows=1024, content_bytes=1024 * (16 << 20), file_bytes=4
     )
     data = pack_honestly(msgspec.structs.replace(manifest, tables=(table,)), {"tasks.jsonl.zst": b"abcd"})
-    with pytest.raises(LimitError, match="4 bytes that expand to 17179869184 .*at most 2048 times"):
+    with pytest.raises(LimitError, match=r"4 bytes that expand to 17179869184 .*at most 2048 times"):
         read_manifest(_write(tmp_path, data))
 
 
@@ -230,7 +232,7 @@ def test_a_manifest_that_is_not_canonical_is_refused(tmp_path: Path) -> None:
     """One manifest has one spelling; a duplicate name is not a second chance."""
     good = read_members(make_archive(tmp_path))["manifest.json"]
     for bad in (good + b"\n", good.replace(b'"rows":', b'"rows": ', 1), b'{"bases":[],' + good[1:]):
-        with pytest.raises(DamagedError, match="not canonical JSON|not one JSON value"):
+        with pytest.raises(DamagedError, match=r"not canonical JSON|not one JSON value"):
             read_manifest(_write(tmp_path, pack_documents(bad, b"", {})))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 
+from replay.core.types import Digest
 from replay.store.archive.frames import FRAME_ROWS
-from replay.store.archive.merkle import archive_root, row_leaf, table_leaf, tree_node
-from tests.support.archives import Digest
+from replay.store.archive.merkle import archive_root, leaf_prefix, row_leaf, table_leaf, tree_node
 
 
 def _hash(data: bytes) -> bytes:
@@ -37,14 +37,14 @@ def test_a_full_frame_is_one_node_of_the_tree() -> None:
 
 def test_a_leaf_covers_table_id_and_line() -> None:
     """Each of the three changes the leaf, and they cannot be shifted into one another."""
-    assert _hash(b"\0tasks\0a\0" + _hash(b"{}")) == row_leaf(b"tasks", b"a", b"{}")
+    assert _hash(b"\0tasks\0a\0" + _hash(b"{}")) == row_leaf(leaf_prefix("tasks"), "a", b"{}")
     leaves = {
-        row_leaf(*parts)
-        for parts in (
-            (b"t", b"ab", b"{}"),
-            (b"ta", b"b", b"{}"),
-            (b"t", b"ab", b"[]"),
-            (b"t", b"a\0b", b"{}"),
+        row_leaf(leaf_prefix(table), row_id, line)
+        for table, row_id, line in (
+            ("t", "ab", b"{}"),
+            ("ta", "b", b"{}"),
+            ("t", "ab", b"[]"),
+            ("t", "a\0b", b"{}"),
         )
     }
     assert 4 == len(leaves)
