@@ -43,18 +43,21 @@ def freeze(
         bool, typer.Option("--merge", help="With --base: one archive that stands alone, bases included.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an archive at that place.")] = False,
+    home: opt.Home = None,
     json: opt.JsonFlag = False,
 ) -> int:
     """Write a store as one archive; the same content gives the same bytes."""
-    from replay.wiring.freezing import freeze_folder
+    from replay.core.errors import UsageError
+    from replay.wiring.freezing import Below, freeze_folder
 
     screen = Screen(json=json)
+    if merge and not base:
+        raise UsageError("--merge has nothing to merge with", expected="--base ARCHIVE, once or more")
     manifest = freeze_folder(
         store,
         output,
         label=(name, version),
-        bases=tuple(base or ()),
-        merge=merge,
+        below=Below(bases=tuple(base), merge=merge, home=home) if base else None,
         overwrite=overwrite,
     )
     screen.emit({"archive": output.name, "root": manifest.root, "rows": dict(manifest.counts)})
@@ -137,7 +140,8 @@ def diff(
     rows = [(item.change, item.table, item.id, item.path) for item in found.items]
     if rows:
         screen.say(render_table(("change", "table", "id", "first difference"), rows))
-    screen.say("same" if found.is_same else f"{len(found.items)} items differ")
+    counts = f"{len(found.facts)} statements and {len(found.items)} items differ"
+    screen.say("same" if found.is_same else counts)
     return 0 if found.is_same else 1
 
 

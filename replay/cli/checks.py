@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from replay.cli import options as opt
 from replay.cli.screen import Screen, render_table
+from replay.core.errors import UsageError
 from replay.core.types import Json
+
+if TYPE_CHECKING:
+    from replay.wiring.reopening import RunSources
 
 __all__ = ["add_to", "report_archive"]
 
@@ -34,14 +38,25 @@ def verify(
     key: Annotated[
         list[Path] | None, typer.Option(help="Archives: public key that must have signed.")
     ] = None,
-    archive: Annotated[str, typer.Option(help="Runs: the archive, when it is not a shipped one.")] = "",
+    archive: opt.RunArchive = "",
+    candidate: opt.RunCandidate = "",
+    overlay: opt.RunOverlay = None,
+    base: opt.Bases = None,
     home: opt.Home = None,
     json: opt.JsonFlag = False,
 ) -> int:
     """Check an archive or a run: re-hash everything, score again, recompute on request."""
+    from replay.wiring.reopening import RunSources
+
     screen = Screen(json=json)
     if path.is_dir():
-        return _verify_run(path, screen, recompute=recompute, archive=archive, home=home)
+        _refuse(path, "a run", {"--sample": sample is not None, "--key": key})
+        sources = RunSources(
+            archive=archive, bases=tuple(base or ()), overlay=overlay, candidate=candidate, home=home
+        )
+        return _verify_run(path, screen, sources, recompute=recompute)
+    of_runs = {"--archive": archive, "--candidate": candidate, "--overlay": overlay, "--base": base}
+    _refuse(path, "an archive", {"--recompute": recompute, **of_runs})
     return report_archive(path, screen, sample=sample, keys=tuple(key or ()))
 
 
@@ -66,7 +81,7 @@ def compare(
 def explain(
     place: Annotated[str, typer.Argument(help="A run directory, or an archive.")],
     what: Annotated[str, typer.Argument(help="A task id of the run, or a key of the archive.")],
-    trial: Annotated[int, typer.Option(help="Which trial of the task.")] = 0,
+    trial: Annotated[int, typer.Option(min=0, help="Which trial of the task.")] = 0,
     home: opt.Home = None,
     json: opt.JsonFlag = False,
 ) -> int:
@@ -92,7 +107,8 @@ def misses(
     json: opt.JsonFlag = False,
 ) -> int:
     """List what a run missed: what a connected site should record. Exit 4 when there is anything."""
-    from replay.wiring.explaining import list_misses, write_document
+    from replay.wiring.documents import write_document
+    from replay.wiring.explaining import list_misses
 
     screen = Screen(json=json)
     document = list_misses(run)
@@ -110,15 +126,19 @@ def export(
     run: Annotated[Path, typer.Argument(help="A run directory.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")],
     form: Annotated[str, typer.Option(help="Form of the files; a wrong name lists all.")] = "",
-    archive: Annotated[str, typer.Option(help="The archive, when it is not a shipped one.")] = "",
+    archive: opt.RunArchive = "",
+    base: opt.Bases = None,
     home: opt.Home = None,
     json: opt.JsonFlag = False,
 ) -> int:
     """Write a run's outcomes in the benchmark's own file forms, for its upstream tools."""
     from replay.wiring.explaining import export_run
+    from replay.wiring.reopening import RunSources
 
     screen = Screen(json=json)
-    files = export_run(run, output, form=form, archive=archive, home=home)
+    files = export_run(
+        run, output, RunSources(archive=archive, bases=tuple(base or ()), home=home), form=form
+    )
     screen.emit({"files": [path.relative_to(output).as_posix() for path in files]})
     screen.say(f"{len(files)} files in {output}")
     return 0
@@ -150,11 +170,20 @@ def report_archive(path: Path, screen: Screen, *, sample: float | None, keys: tu
     return checked.exit_code
 
 
-def _verify_run(path: Path, screen: Screen, *, recompute: bool, archive: str, home: Path | None) -> int:
+def _refuse(path: Path, what: str, options: dict[str, object]) -> None:
+    """Refuse options that would be without effect: nobody must believe that something was checked."""
+    given = [name for name, value in options.items() if value]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)} means nothing for {what}", where=str(path), next_step="replay verify --help"
+        )
+
+
+def _verify_run(path: Path, screen: Screen, sources: RunSources, *, recompute: bool) -> int:
     from replay.wiring.checking import check_run
 
     with screen.progress("episodes") as advance:
-        found = check_run(path, archive=archive, home=home, recompute=recompute, progress=advance)
+        found = check_run(path, sources, recompute=recompute, progress=advance)
     screen.emit(found.to_json())
     screen.say(f"run root {found.root}")
     screen.say(
@@ -162,10 +191,14 @@ def _verify_run(path: Path, screen: Screen, *, recompute: bool, archive: str, ho
     )
     if found.not_rescored:
         screen.say(f"not scored again: {found.not_rescored}")
-    rows = [(item.member, item.record, item.what) for item in found.findings[:_SHOWN_FINDINGS]]
+    named = (*found.findings, *found.diverged)
+    rows = [(item.member, item.record, item.what) for item in named[:_SHOWN_FINDINGS]]
     if rows:
         screen.say(render_table(("file", "record", "finding"), rows))
-    screen.say("ok" if found.ok else f"{len(found.findings)} findings")
+    if len(named) > _SHOWN_FINDINGS:
+        screen.say(f"and {len(named) - _SHOWN_FINDINGS} more, all of them with --json")
+    counts = f"{len(found.findings)} findings, {len(found.diverged)} episodes came out differently"
+    screen.say("ok" if found.ok else counts)
     return found.exit_code
 
 

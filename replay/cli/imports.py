@@ -32,16 +32,17 @@ def import_(
     json: opt.JsonFlag = False,
 ) -> int:
     """Read upstream data, report everything found and flagged, and freeze it into one archive."""
-    from replay.core.canonical import canonical_bytes
-    from replay.wiring.importing import import_archive
+    from replay.wiring.importing import ImportTarget, import_archive
 
     screen = Screen(json=json)
     imported = import_archive(
-        benchmark, source, output, name=name, options=opt.parse_options(option), overwrite=overwrite
+        benchmark,
+        source,
+        ImportTarget(archive=output, overwrite=overwrite, report=report),
+        name=name,
+        options=opt.parse_options(option),
     )
     manifest = imported.manifest
-    if report is not None:
-        _write(report, canonical_bytes(imported.report))
     screen.emit(
         {
             "archive": output.name,
@@ -82,14 +83,3 @@ _SHOWN = 8
 def _short(item: Json) -> str:
     text = ", ".join(f"{k}={v}" for k, v in item.items()) if isinstance(item, dict) else str(item)
     return text if len(text) <= 100 else f"{text[:100]}..."
-
-
-def _write(path: Path, data: bytes) -> None:
-    from replay.core.errors import StoreError
-
-    try:
-        path.write_bytes(data + b"\n")
-    except OSError as error:
-        raise StoreError(
-            f"cannot write the report: {error.strerror}", where=str(path), next_step="choose another place"
-        ) from None

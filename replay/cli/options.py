@@ -33,6 +33,7 @@ __all__ = [
     "Reference",
     "Rules",
     "RunArchive",
+    "RunCandidate",
     "RunOverlay",
     "Seed",
     "Select",
@@ -64,6 +65,10 @@ JudgeRuns = Annotated[int | None, typer.Option("--judge-runs", min=1, help="Verd
 RunArchive = Annotated[
     str, typer.Option("--archive", help="Runs: the archive, when it is not a shipped one.")
 ]
+RunCandidate = Annotated[
+    str,
+    typer.Option("--candidate", help="Runs: scripted:FILE or outputs:PATH, when it is no recorded one."),
+]
 RunOverlay = Annotated[
     Path | None, typer.Option("--overlay", help="Runs: the overlay that the run was told to read.")
 ]
@@ -84,7 +89,7 @@ ToolsMode = Annotated[str | None, typer.Option(help="Mode of the tools alone.")]
 CandidateMode = Annotated[str | None, typer.Option(help="Mode of the candidate alone.")]
 UserMode = Annotated[str | None, typer.Option(help="Mode of the user simulator alone.")]
 JudgeMode = Annotated[str | None, typer.Option(help="Mode of the judge alone.")]
-Trials = Annotated[int, typer.Option(help="Trials of each task.")]
+Trials = Annotated[int, typer.Option(min=1, help="Trials of each task.")]
 Out = Annotated[Path | None, typer.Option(help="Run directory [default: runs/NAME-HASH].")]
 CandidateProtocol = Annotated[str, typer.Option(help="Candidate protocol, for example CoT@1.")]
 Seed = Annotated[int | None, typer.Option(help="Run seed; every other seed derives from it.")]

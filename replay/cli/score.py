@@ -55,7 +55,7 @@ def score(
 
     request = RunRequest(
         archive=archive,
-        candidate=f"outputs:{outputs}" if outputs is not None else "",
+        candidate=f"outputs:{outputs or ''}",
         candidate_name=candidate,
         judge=judge,
         modes=STRICT,

@@ -16,7 +16,7 @@ from replay.wiring.library import Library
 from replay.wiring.sources import RECORDED, SCRIPTED, CandidatePlan
 from replay.wiring.workers import read_candidate_outputs
 
-__all__ = ["OUTPUTS", "choose_candidate", "choose_judge"]
+__all__ = ["OUTPUTS", "choose_candidate", "choose_judge", "choose_outputs"]
 
 OUTPUTS = "outputs"
 
@@ -25,7 +25,7 @@ def choose_candidate(word: str, name: str, benchmark: Benchmark, library: Librar
     """Read the candidate's word: a recorded name, `scripted:FILE`, `outputs:PATH`, or nothing.
 
     Nothing means the one candidate that the archive has. A name that has outputs but no completions in the
-    archive is scored from those outputs.
+    archive is scored from those outputs; `outputs:` without a path asks for the archive's outputs by all means.
 
     Errors:  InputError listing what there is.
     """
@@ -36,7 +36,7 @@ def choose_candidate(word: str, name: str, benchmark: Benchmark, library: Librar
         shown = identity["name"] if isinstance(identity, dict) else SCRIPTED
         return CandidatePlan(kind=SCRIPTED, name=str(shown), identity=identity, path=path)
     if colon and kind == OUTPUTS:
-        return _outputs(path, name, benchmark, library)
+        return choose_outputs(path, name, benchmark, library)
     if colon:
         raise InputError(
             f"unknown kind of candidate {kind!r}",
@@ -66,13 +66,17 @@ def _recorded(name: str, benchmark: Benchmark, library: Library) -> CandidatePla
     if name in rows:
         return CandidatePlan(kind=RECORDED, name=name, identity=rows[name].identity)
     if name and name in library.output_candidates():
-        return _outputs("", name, benchmark, library)
+        return choose_outputs("", name, benchmark, library)
     known = [*rows, *(other for other in library.output_candidates() if other not in rows)]
     raise _not_there("candidate", name, known, library, option="--candidate")
 
 
-def _outputs(path: str, name: str, benchmark: Benchmark, library: Library) -> CandidatePlan:
-    """Identify outputs by their content: the same files under another path are the same candidate."""
+def choose_outputs(path: str, name: str, benchmark: Benchmark, library: Library) -> CandidatePlan:
+    """Make a candidate of outputs in a folder, or in the archive when the path is empty.
+
+    Outputs are identified by their content: the same files under another path are the same candidate.
+    Errors:  InputError listing the candidates when the name is none of them, or when none was named.
+    """
     outputs = read_candidate_outputs(benchmark, path, library, name)
     content = [[o.task, o.trial, o.format, digest("output", o.data)] for o in outputs]
     shown = outputs[0].candidate if outputs else name

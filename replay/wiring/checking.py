@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -11,18 +12,21 @@ from replay.benchmarks.registry import get_benchmark
 from replay.core.canonical import canonical_bytes
 from replay.core.errors import InputError
 from replay.core.trajectory import Trajectory, find_difference
-from replay.core.types import Json, Record
+from replay.core.types import Json, Record, SnapshotKind
 from replay.engine.plan import PlanItem
 from replay.engine.rundir.checking import RunFinding, verify_run
 from replay.engine.rundir.reading import Run, load_run
-from replay.engine.worker import EpisodeWorker
 from replay.llm.judges import JudgeChain, RecordedJudge
+from replay.store.answers import model_scope
+from replay.store.layers import LayeredStore
+from replay.wiring.candidates import OUTPUTS, choose_candidate
 from replay.wiring.library import Library
-from replay.wiring.modes import STRICT
-from replay.wiring.reopening import open_archive_of
-from replay.wiring.sources import RECORDED, AnswerPlan, CandidatePlan
+from replay.wiring.modes import Modes
+from replay.wiring.overlays import open_answers_of
+from replay.wiring.reopening import RunSources, open_archive_of
+from replay.wiring.sources import JUDGE_MAKER, RECORDED, AnswerPlan, CandidatePlan
 from replay.wiring.summaries import summarize_run
-from replay.wiring.workers import WorkPlan, make_play_worker, make_scoring
+from replay.wiring.workers import WorkPlan, build_output_worker, build_play_worker, make_scoring
 
 __all__ = ["CheckedRun", "check_run"]
 
@@ -59,11 +63,10 @@ class CheckedRun(Record, frozen=True, kw_only=True):
 
 def check_run(
     path: Path,
+    sources: RunSources,
     *,
-    archive: str = "",
-    home: Path | None = None,
     recompute: bool = False,
-    progress: Callable[..., None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> CheckedRun:
     """Check a run directory.
 
@@ -72,101 +75,126 @@ def check_run(
     """
     run = load_run(path)
     try:
-        with open_archive_of(run, archive, home=home) as library:
-            return _check_with(path, run, library, recompute=recompute, progress=progress)
+        with (
+            open_archive_of(run, sources) as library,
+            open_answers_of(run, library, overlay=sources.overlay) as answers,
+        ):
+            found = _score_again(run, library, answers)
+            if not recompute:
+                return found
+            diverged = tuple(_play_again(run, library, answers, sources.candidate, progress))
+            return msgspec.structs.replace(found, recomputed=run.manifest.inputs.planned, diverged=diverged)
     except InputError as error:
-        if archive or recompute:
+        if sources.archive or recompute:
             raise
-        found = verify_run(path)
+        hashed = verify_run(path)
         return CheckedRun(
             root=_root(run),
-            episodes=found.episodes,
+            episodes=hashed.episodes,
             rescored=0,
             recomputed=0,
-            findings=found.findings,
+            findings=hashed.findings,
             not_rescored=str(error),
         )
 
 
-def _check_with(
-    path: Path, run: Run, library: Library, *, recompute: bool, progress: Callable[..., None] | None
-) -> CheckedRun:
+def _score_again(run: Run, library: Library, answers: LayeredStore) -> CheckedRun:
     inputs = run.manifest.inputs
-    judge = inputs.models.get("judge")
-    chain = JudgeChain([] if judge is None else [RecordedJudge(library.store, judge)])
+    judges = [inputs.models[name] for name in ("judge", JUDGE_MAKER) if name in inputs.models]
+    chain = JudgeChain([RecordedJudge(answers, judge) for judge in judges])
     scoring = make_scoring(library, inputs.settings, judge=chain)
-    found = verify_run(path, rescore=scoring.score)
-    findings = [*found.findings, *_check_summary(run)]
-    diverged: list[RunFinding] = []
-    recomputed = 0
-    if recompute:
-        worker = make_play_worker(msgspec.to_builtins(_replay_plan(run, library)))
-        try:
-            for recomputed, trajectory in enumerate(run.trajectories(), start=1):
-                diverged += _replay(worker, trajectory)
-                if progress is not None:
-                    progress(recomputed, inputs.planned)
-        finally:
-            worker.close()
+    found = verify_run(Path(run.path), rescore=scoring.score)
+    # A summary of verdicts that are damaged themselves would only say the same again.
     return CheckedRun(
         root=_root(run),
         episodes=found.episodes,
         rescored=found.rescored,
-        recomputed=recomputed,
-        findings=tuple(findings),
-        diverged=tuple(diverged),
+        recomputed=0,
+        findings=found.findings or tuple(_check_summary(run)),
     )
 
 
-def _check_summary(run: Run) -> list[RunFinding]:
+def _check_summary(run: Run) -> Iterator[RunFinding]:
     """Sum the verdicts up again and compare."""
-    if run.summary is None or not isinstance(run.summary, dict):
-        return []
+    name = run.summary.get("candidate", "") if isinstance(run.summary, dict) else ""
     plan = tuple(_item(trajectory) for trajectory in run.trajectories())
-    benchmark = get_benchmark(run.manifest.inputs.benchmark)
-    again = summarize_run(benchmark, run, plan, candidate=str(run.summary.get("candidate", "")))
-    if canonical_bytes(msgspec.to_builtins(again)) == canonical_bytes(run.summary):
-        return []
-    return [RunFinding(member="summary.json", what="the verdicts sum up differently now")]
+    again = summarize_run(get_benchmark(run.manifest.inputs.benchmark), run, plan, candidate=str(name))
+    if canonical_bytes(msgspec.to_builtins(again)) != canonical_bytes(run.summary):
+        yield RunFinding(member="summary.json", what="the verdicts sum up differently now")
 
 
-def _replay_plan(run: Run, library: Library) -> WorkPlan:
-    """Plan a strict replay of the run's candidate from its archive."""
+def _play_again(
+    run: Run,
+    library: Library,
+    answers: LayeredStore,
+    candidate: str,
+    progress: Callable[[int, int], None] | None,
+) -> Iterator[RunFinding]:
+    """Play every episode again from what is recorded; nothing that makes answers is built."""
+    plan = _replay_plan(run, library, answers, candidate)
+    build = build_output_worker if plan.answers.candidate.kind == OUTPUTS else build_play_worker
+    with ExitStack() as stack:
+        worker = build(plan, library, answers, stack)
+        stack.callback(worker.close)
+        for done, recorded in enumerate(run.trajectories(), start=1):
+            again = worker.run(_item(recorded)).trajectory
+            if again.root != recorded.root:
+                yield _name_divergence(recorded, again)
+            if progress is not None:
+                progress(done, run.manifest.inputs.planned)
+
+
+def _replay_plan(run: Run, library: Library, answers: LayeredStore, candidate: str) -> WorkPlan:
     inputs = run.manifest.inputs
-    identity = inputs.models.get("candidate")
-    named = [row.name for row in library.candidates().values() if row.identity == identity]
-    if not named:
-        raise InputError(
-            "the run's candidate is not recorded in the archive, so its completions cannot be had again here",
-            where=f"archive {library.label}",
-            expected=f"completions of {identity!r}",
-            next_step="verify without --recompute, or use the archive that the run was frozen into",
-        )
     return WorkPlan(
         library=library.paths,
         settings=inputs.settings,
         answers=AnswerPlan(
             benchmark=inputs.benchmark,
             archive=library.paths.name,
-            modes=STRICT,
-            candidate=CandidatePlan(kind=RECORDED, name=named[0], identity=identity),
+            # The overlay is read as well, and no maker is named: only what is recorded can answer.
+            modes=Modes(),
+            candidate=_find_candidate(run, library, answers, candidate),
             judge=inputs.models.get("judge"),
         ),
     )
 
 
-def _replay(worker: EpisodeWorker, recorded: Trajectory) -> list[RunFinding]:
-    again = worker.run(_item(recorded)).trajectory
-    if again.root == recorded.root:
-        return []
-    difference = find_difference(recorded, again)
-    what = (
-        f"step {difference.index} differs at {difference.path}"
-        if difference is not None
-        else f"ends with {again.stop!r}, recorded {recorded.stop!r}"
+def _find_candidate(run: Run, library: Library, answers: LayeredStore, word: str) -> CandidatePlan:
+    """Find who played the run: the file that is named, or completions in the archive or an overlay."""
+    identity = run.manifest.inputs.models.get("candidate")
+    if word:
+        plan = choose_candidate(word, "", get_benchmark(library.paths.benchmark), library)
+        if canonical_bytes(plan.identity) == canonical_bytes(identity):
+            return plan
+        raise InputError(
+            "this is not the candidate of the run", where=f"--candidate {word}", expected=f"{identity!r}"
+        )
+    scope = model_scope(identity)
+    overlays = answers.layers[len(library.store.frozen) :]
+    frozen = [canonical_bytes(row.identity) for row in library.candidates().values()]
+    if canonical_bytes(identity) in frozen or any(
+        scope in layer.scopes(SnapshotKind.COMPLETION) for layer in overlays
+    ):
+        return CandidatePlan(kind=RECORDED, name=scope, identity=identity)
+    raise InputError(
+        "the run's candidate is not recorded, so it cannot be played again from the archive",
+        where=f"archive {library.label}",
+        expected=f"completions of {identity!r}",
+        next_step="name its file with --candidate scripted:FILE or outputs:PATH, or leave out --recompute",
     )
+
+
+def _name_divergence(recorded: Trajectory, again: Trajectory) -> RunFinding:
+    difference = find_difference(recorded, again)
+    if difference is None:
+        what = "its chained digests differ"
+    elif difference.index >= max(len(recorded.steps), len(again.steps)):
+        what = f"its end differs at {difference.path}"
+    else:
+        what = f"step {difference.index} differs at {difference.path}"
     record = f"task {recorded.task}, trial {recorded.trial}"
-    return [RunFinding(member="trajectories.jsonl", record=record, what=what)]
+    return RunFinding(member="trajectories.jsonl", record=record, what=what)
 
 
 def _item(trajectory: Trajectory) -> PlanItem:

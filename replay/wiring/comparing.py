@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from replay.core.canonical import canonical_bytes
 from replay.core.errors import InputError
 from replay.core.trajectory import Trajectory, find_difference
 from replay.core.types import Json, Record, Verdict
@@ -76,7 +75,7 @@ class Comparison(Record, frozen=True, kw_only=True):
             if items:
                 yield f"only in {side}: {len(items)} episodes, the first {items[0]}"
         for parted in self.diverged[:_SHOWN]:
-            at = "its end" if parted.step is None else f"step {parted.step} at {parted.path}"
+            at = f"{'its end' if parted.step is None else f'step {parted.step}'} at {parted.path}"
             yield f"task {parted.task} trial {parted.trial} first differs in {at}"
         if len(self.diverged) > _SHOWN:
             yield f"and {len(self.diverged) - _SHOWN} more episodes differ"
@@ -139,21 +138,13 @@ def _diverged(left: Run, right: Run) -> Iterator[Parted]:
 
 def _find_parting(left: Trajectory, right: Trajectory) -> Parted:
     found = find_difference(left, right)
-    if found is None or (left.digests == right.digests):
-        ends = ([left.stop, left.stop_detail, left.outcome], [right.stop, right.stop_detail, right.outcome])
-        same = canonical_bytes(ends[0]) == canonical_bytes(ends[1])
-        return Parted(
-            task=left.task,
-            trial=left.trial,
-            step=None,
-            path="seed" if same else "end",
-            left=left.stop,
-            right=right.stop,
-        )
+    if found is None:
+        return Parted(task=left.task, trial=left.trial, step=None, path="digests")
+    at_end = found.index >= max(len(left.steps), len(right.steps))
     return Parted(
         task=left.task,
         trial=left.trial,
-        step=found.index,
+        step=None if at_end else found.index,
         path=found.path,
         left=found.left,
         right=found.right,

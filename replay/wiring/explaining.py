@@ -7,16 +7,20 @@ from pathlib import Path
 import msgspec
 
 from replay.benchmarks.registry import get_benchmark
-from replay.core.canonical import canonical_bytes
-from replay.core.errors import InputError, StoreError
+from replay.core.errors import DamagedError, InputError
 from replay.core.trajectory import CallStep, CompletionStep, NoteStep, Step, Trajectory
 from replay.core.types import Json, Key
-from replay.engine.episode import MISS_NOTE, UNSCORED_STOPS
+from replay.engine.episode import MISS_NOTE
+from replay.engine.roles import EpisodeVerdicts
 from replay.engine.rundir.reading import load_run
+from replay.evaluate.states import Unscored
 from replay.wiring.library import find_archive, locate_stores, open_library
-from replay.wiring.reopening import open_archive_of
+from replay.wiring.reopening import RunSources, open_archive_of
 
-__all__ = ["explain_key", "explain_task", "export_run", "list_misses", "write_document"]
+__all__ = ["explain_key", "explain_task", "export_run", "list_misses"]
+
+_MISS = "-miss"
+"""How the names of stops and of unscored reasons end when something was not recorded."""
 
 _KEY_LENGTH = len("sha256:") + 64
 
@@ -35,7 +39,7 @@ def explain_task(run_path: Path, task: str, *, trial: int = 0) -> dict[str, Json
             expected=f"one of its {run.manifest.inputs.planned} planned episodes",
             next_step="the ids are in trajectories.jsonl",
         )
-    verdicts = next(v for v in run.verdicts() if (v.task, v.trial) == (task, trial))
+    verdicts = next((v for v in run.verdicts() if (v.task, v.trial) == (task, trial)), None)
     return {
         "task": task,
         "trial": trial,
@@ -45,8 +49,8 @@ def explain_task(run_path: Path, task: str, *, trial: int = 0) -> dict[str, Json
         "stop": found.stop,
         "stop_detail": found.stop_detail,
         "steps": [_step(index, step, found) for index, step in enumerate(found.steps)],
-        "verdicts": msgspec.to_builtins(verdicts.verdicts),
-        "judged": msgspec.to_builtins(verdicts.judged),
+        "verdicts": [] if verdicts is None else msgspec.to_builtins(verdicts.verdicts),
+        "judged": [] if verdicts is None else msgspec.to_builtins(verdicts.judged),
     }
 
 
@@ -78,9 +82,10 @@ def explain_key(archive: str, key: str, *, home: Path | None = None) -> dict[str
 
 
 def list_misses(run_path: Path) -> dict[str, Json]:
-    """List every episode that ended on a miss, with what would have to be recorded."""
+    """List every miss of a run, with what would have to be recorded: calls, completions and verdicts."""
     run = load_run(run_path)
-    wants = [_want(trajectory) for trajectory in run.trajectories() if trajectory.stop in UNSCORED_STOPS]
+    wants = [_want(trajectory) for trajectory in run.trajectories() if trajectory.stop.endswith(_MISS)]
+    wants += [want for episode in run.verdicts() if (want := _want_verdicts(episode)) is not None]
     return {
         "benchmark": run.manifest.inputs.benchmark,
         "archives": run.manifest.inputs.archives,
@@ -88,31 +93,25 @@ def list_misses(run_path: Path) -> dict[str, Json]:
     }
 
 
-def export_run(
-    run_path: Path, folder: Path, *, form: str = "", archive: str = "", home: Path | None = None
-) -> tuple[Path, ...]:
+def export_run(run_path: Path, folder: Path, sources: RunSources, *, form: str = "") -> tuple[Path, ...]:
     """Write a run's outcomes in a form of the benchmark; returns the files written.
 
     Errors:  InputError listing the forms; StoreError when the folder cannot be written.
     """
     run = load_run(run_path)
     benchmark = get_benchmark(run.manifest.inputs.benchmark)
-    with open_archive_of(run, archive, home=home) as library:
+    with open_archive_of(run, sources) as library:
         tasks = {task.id: task for task in library.tasks()}
-    outcomes = ((tasks[t.task], t.trial, t.outcome) for t in run.trajectories())
-    return benchmark.write_outputs(outcomes, folder, form or benchmark.forms[0])
-
-
-def write_document(path: Path, document: Json) -> None:
-    """Write one JSON document, whole or not at all. Errors: StoreError."""
-    temporary = path.with_name(f".{path.name}.new")
-    try:
-        temporary.write_bytes(canonical_bytes(document) + b"\n")
-        temporary.replace(path)
-    except OSError as error:
-        raise StoreError(
-            f"cannot write {path.name}: {error.strerror}", next_step="choose another place"
-        ) from None
+    outcomes = [(t.task, t.trial, t.outcome) for t in run.trajectories()]
+    foreign = sorted({task for task, _, _ in outcomes} - tasks.keys())
+    if foreign:
+        raise DamagedError(
+            f"task {foreign[0]!r} is not in the run's archive",
+            where="trajectories.jsonl",
+            next_step=f"replay verify {run_path}",
+        )
+    found = ((tasks[task], trial, outcome) for task, trial, outcome in outcomes)
+    return benchmark.write_outputs(found, folder, form or benchmark.forms[0])
 
 
 def _step(index: int, step: Step, trajectory: Trajectory) -> dict[str, Json]:
@@ -152,4 +151,20 @@ def _want(trajectory: Trajectory) -> dict[str, Json]:
         "stop": trajectory.stop,
         "detail": trajectory.stop_detail,
         "want": notes[-1] if notes else None,
+    }
+
+
+def _want_verdicts(episode: EpisodeVerdicts) -> dict[str, Json] | None:
+    """Say which questions to the judge had no answer where a score is missing for want of one."""
+    reasons = {verdict.strict.unscored for verdict in episode.verdicts}
+    if Unscored.JUDGE_MISS not in reasons:
+        return None
+    asked = [{"rubric": item.rubric, "run": item.run} for item in episode.judged if item.provenance is None]
+    shown = ", ".join(f"{item['rubric']} run {item['run']}" for item in asked)
+    return {
+        "task": episode.task,
+        "trial": episode.trial,
+        "stop": Unscored.JUDGE_MISS.value,
+        "detail": f"no recorded verdict: {shown}",
+        "want": {"kind": "verdict", "questions": asked},
     }

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from replay.core.errors import DamagedError, StoreError
+from replay.core.types import Record
 from replay.store.archive.freeze import ArchiveContent, freeze, freeze_store
 from replay.store.archive.layers import delta
 from replay.store.archive.manifest import ArchiveFacts, ArchiveManifest, facts_of, stored_facts
@@ -19,7 +20,18 @@ from replay.store.signing import load_envelope, make_statement, sign_statement, 
 from replay.store.snapshots import SnapshotStore
 from replay.wiring.library import locate_stores
 
-__all__ = ["freeze_folder", "sign_archive"]
+__all__ = ["Below", "freeze_folder", "sign_archive"]
+
+
+class Below(Record, frozen=True, kw_only=True):
+    """What the content of a store goes on top of."""
+
+    bases: tuple[Path, ...]
+    """All layers below, the lowest first. What they hold wins over the store: an overlay only adds."""
+    merge: bool = False
+    """Freeze one archive that stands alone instead of a layer."""
+    home: Path | None = None
+    """Folder for rebuildable stores."""
 
 
 def freeze_folder(
@@ -27,33 +39,32 @@ def freeze_folder(
     output: Path,
     *,
     label: tuple[str, str] = ("", ""),
-    bases: tuple[Path, ...] = (),
-    merge: bool = False,
+    below: Below | None = None,
     overwrite: bool = False,
 ) -> ArchiveManifest:
     """Freeze a store folder: alone, as a layer on base archives, or merged with them.
 
     label: name and version; empty ones are kept as stored.
-    bases: all layers below, the lowest first. What they hold wins over the store: an overlay only adds.
 
     Errors:  InputError when a store without facts gets no base to take them from; those of freezing.
     """
     name, version = label
     with ExitStack() as stack:
         opened = stack.enter_context(_open(store))
-        if not bases:
+        if below is None:
             facts = _facts(opened, name, version)
             return freeze_store(opened, output, facts=facts, overwrite=overwrite)
-        below = [stack.enter_context(SnapshotStore.open_sealed(path)) for path in _base_stores(bases)]
-        layered = LayeredStore(below, opened)
-        lowest = facts_of(read_manifest(bases[-1]))
-        facts = replace(lowest, name=name or lowest.name, version=version or f"{lowest.version}+", bases=())
+        frozen = [stack.enter_context(SnapshotStore.open_sealed(path)) for path in _base_stores(below)]
+        layered = LayeredStore(frozen, opened)
+        top = facts_of(read_manifest(below.bases[-1]))
+        facts = replace(top, name=name or top.name, version=version or f"{top.version}+", bases=())
         content = ArchiveContent(
             facts=facts,
             tables={table: list(layered.table(table)) for table in layered.tables()},
             snapshots=list(layered.scan()),
         )
-        return freeze(content if merge else delta(content, bases), output, overwrite=overwrite)
+        shown = content if below.merge else delta(content, below.bases)
+        return freeze(shown, output, overwrite=overwrite)
 
 
 def sign_archive(archive: Path, key: Path) -> tuple[Path, tuple[str, ...]]:
@@ -102,6 +113,6 @@ def _facts(store: SnapshotStore, name: str, version: str) -> ArchiveFacts | None
     return replace(facts, name=name or facts.name, version=version or facts.version)
 
 
-def _base_stores(bases: tuple[Path, ...]) -> list[Path]:
-    paths, _ = locate_stores(bases[-1], bases=bases[:-1])
+def _base_stores(below: Below) -> list[Path]:
+    paths, _ = locate_stores(below.bases[-1], home=below.home, bases=below.bases[:-1])
     return [Path(path) for path in paths.stores]

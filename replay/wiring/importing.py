@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
@@ -17,9 +18,10 @@ from replay.store.archive.freeze import ArchiveContent, freeze
 from replay.store.archive.manifest import ArchiveFacts, ArchiveManifest
 from replay.tools.imports import Collision, answers_to_snapshots
 from replay.tools.keys import recipe_for
+from replay.wiring.documents import staged_document
 from replay.wiring.library import JudgeRow
 
-__all__ = ["Imported", "import_archive", "make_content", "rows_of"]
+__all__ = ["ImportTarget", "Imported", "import_archive", "make_content", "rows_of"]
 
 
 class Imported(Record, frozen=True, kw_only=True):
@@ -30,23 +32,34 @@ class Imported(Record, frozen=True, kw_only=True):
     """The importer's report, with collisions and verdict conflicts."""
 
 
+class ImportTarget(Record, frozen=True, kw_only=True):
+    """What an import writes."""
+
+    archive: Path
+    overwrite: bool = False
+    """Replace an archive at that place."""
+    report: Path | None = None
+    """Where the whole report goes, as JSON."""
+
+
 def import_archive(
     benchmark: str,
     source: Path,
-    target: Path,
+    target: ImportTarget,
     *,
     name: str = "",
     options: Mapping[str, Json] | None = None,
-    overwrite: bool = False,
 ) -> Imported:
-    """Import upstream data into one archive file.
+    """Import upstream data into one archive file and, where asked, write the whole report too.
 
     Errors:  InputError for a wrong folder or record; StoreError when the target cannot be written, and then
              nothing is left behind.
     """
     result = get_importer(benchmark).load(source, options or {})
     content, report = make_content(result, name=name or benchmark)
-    return Imported(manifest=freeze(content, target, overwrite=overwrite), report=report)
+    with nullcontext() if target.report is None else staged_document(target.report, report):
+        manifest = freeze(content, target.archive, overwrite=target.overwrite)
+    return Imported(manifest=manifest, report=report)
 
 
 def make_content(

@@ -1,4 +1,4 @@
-"""A run directory and the archive it was made from, opened again together."""
+"""A run directory and everything its answers came from, opened again together."""
 
 from __future__ import annotations
 
@@ -7,12 +7,26 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from replay.core.errors import InputError
+from replay.core.types import Record
 from replay.engine.rundir.reading import Run
 from replay.store.archive.reader import read_manifest
 from replay.wiring.library import Library, find_archive, locate_stores, open_library
 from replay.wiring.places import shipped_archives
 
-__all__ = ["find_archive_of", "open_archive_of"]
+__all__ = ["RunSources", "find_archive_of", "open_archive_of"]
+
+
+class RunSources(Record, frozen=True, kw_only=True):
+    """Where the things lie that a run directory names by digest only."""
+
+    archive: str = ""
+    """Path or name; empty for the shipped archive with the run's root."""
+    bases: tuple[Path, ...] = ()
+    overlay: Path | None = None
+    """The overlay that the run was told to read."""
+    candidate: str = ""
+    """`scripted:FILE` or `outputs:PATH`, when the candidate is not recorded."""
+    home: Path | None = None
 
 
 def find_archive_of(run: Run, reference: str = "") -> Path:
@@ -41,8 +55,9 @@ def find_archive_of(run: Run, reference: str = "") -> Path:
 
 
 @contextmanager
-def open_archive_of(run: Run, reference: str = "", *, home: Path | None = None) -> Iterator[Library]:
+def open_archive_of(run: Run, sources: RunSources) -> Iterator[Library]:
     """Open the archive of a run for reading."""
-    paths, _ = locate_stores(find_archive_of(run, reference), home=home)
+    archive = find_archive_of(run, sources.archive)
+    paths, _ = locate_stores(archive, home=sources.home, bases=sources.bases)
     with open_library(paths) as library:
         yield library

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
@@ -12,27 +12,25 @@ from msgspec.structs import replace
 from replay import __version__
 from replay.benchmarks.registry import get_benchmark
 from replay.core.canonical import digest
+from replay.core.errors import UsageError
 from replay.core.keys import RECIPE_VERSION
 from replay.core.network import NetworkGuard
 from replay.core.protocols import Settings
-from replay.core.types import Digest, Json, Record, Snapshot
+from replay.core.types import Json, Record
 from replay.engine.plan import PlanItem, digest_plan, make_plan
 from replay.engine.rundir.manifest import RunInputs, RunManifest
 from replay.engine.rundir.reading import load_run
 from replay.engine.rundir.writing import RunFolder
 from replay.engine.runner import Progress, run_plan
-from replay.store.snapshots import SnapshotStore
 from replay.wiring.candidates import choose_candidate, choose_judge
 from replay.wiring.library import Library, LibraryPaths, find_archive, locate_stores, open_library
-from replay.wiring.modes import Modes
-from replay.wiring.sources import AnswerPlan, CandidatePlan
+from replay.wiring.modes import STRICT, Modes
+from replay.wiring.overlays import OVERLAY, digest_overlay, open_sink
+from replay.wiring.sources import AnswerPlan, CandidatePlan, identify_makers
 from replay.wiring.summaries import RunSummary, summarize_run
-from replay.wiring.workers import WorkPlan, worker_spec
+from replay.wiring.workers import WorkPlan, read_reference, worker_spec
 
 __all__ = ["Prepared", "RunReport", "RunRequest", "execute_run", "prepare_run"]
-
-OVERLAY = "overlay"
-"""Folder inside a run directory that holds what the run recorded."""
 
 
 class RunRequest(Record, frozen=True, kw_only=True):
@@ -83,6 +81,8 @@ class RunReport(Record, frozen=True, kw_only=True):
     out: str
     manifest: RunManifest
     summary: RunSummary
+    recorded: dict[str, int]
+    """Snapshots that this command wrote to the run's overlay: new, same, or conflict (the first was kept)."""
 
     def to_json(self) -> dict[str, Json]:
         """The document of `run --json`."""
@@ -93,6 +93,7 @@ class RunReport(Record, frozen=True, kw_only=True):
             "archives": dict(self.manifest.inputs.archives),
             "network_attempts": None if guard is None else guard.network_attempts,
             "roots": None if roots is None else msgspec.to_builtins(roots),
+            "recorded": self.recorded,
         }
 
 
@@ -102,26 +103,39 @@ def execute_run(request: RunRequest, *, progress: Callable[[Progress], None] | N
     Errors:  those of opening archives and of the run directory, which can be resumed whatever happens.
     """
     prepared = prepare_run(request)
-    guard = NetworkGuard()
     with RunFolder(Path(prepared.out), prepared.manifest, prepared.plan) as folder:
-        with _sink(Path(prepared.out) / OVERLAY) as sink, guard:
+        with ExitStack() as stack:
+            if request.modes.is_offline:
+                stack.enter_context(NetworkGuard())
+            sink = stack.enter_context(open_sink(Path(prepared.out)))
             run_plan(
                 prepared.plan,
                 folder,
                 worker_spec(prepared.work),
                 jobs=request.jobs,
-                sink=sink,
+                sink=sink.write,
                 progress=progress,
             )
         benchmark = get_benchmark(prepared.library.benchmark)
         candidate = prepared.work.answers.candidate.name
         summary = summarize_run(benchmark, load_run(Path(prepared.out)), prepared.plan, candidate=candidate)
         manifest = folder.finish(msgspec.to_builtins(summary))
-    return RunReport(out=prepared.out, manifest=manifest, summary=summary)
+    recorded = dict(sorted(sink.outcomes.items()))
+    return RunReport(out=prepared.out, manifest=manifest, summary=summary, recorded=recorded)
 
 
 def prepare_run(request: RunRequest) -> Prepared:
-    """Open the archive, fill in what the request left out, and fix plan, seeds and inputs."""
+    """Open the archive, fill in what the request left out, and fix plan, seeds and inputs.
+
+    Nothing is written: whatever is wrong with a request is found before there is a run directory.
+    """
+    if request.overlay and request.modes == STRICT:
+        raise UsageError(
+            "a strict run reads no overlay",
+            where=f"--overlay {request.overlay}",
+            expected="--mode replay or --mode record",
+            next_step="to read it strictly, freeze it as a layer first: replay archive freeze --help",
+        )
     home = Path(request.home) if request.home else None
     paths, _ = locate_stores(
         find_archive(request.archive), home=home, bases=[Path(base) for base in request.bases]
@@ -130,6 +144,7 @@ def prepare_run(request: RunRequest) -> Prepared:
         benchmark = get_benchmark(paths.benchmark)
         candidate = choose_candidate(request.candidate, request.candidate_name, benchmark, library)
         settings = benchmark.check_settings(_settings(request, library, candidate))
+        read_reference(benchmark, library, settings.reference)
         judge = choose_judge(request.judge, library)
         plan = make_plan(
             library.tasks(),
@@ -189,13 +204,8 @@ def _settings(request: RunRequest, library: Library, candidate: CandidatePlan) -
 def _archives(library: Library, overlay: str) -> dict[str, str]:
     archives = {library.paths.name: str(library.paths.root)}
     if overlay:
-        archives["overlay"] = _digest_overlay(Path(overlay))
+        archives[OVERLAY] = digest_overlay(Path(overlay))
     return archives
-
-
-def _digest_overlay(path: Path) -> Digest:
-    with SnapshotStore.open_reader(path) as store:
-        return digest("overlay", [digest("snapshot", msgspec.to_builtins(snap)) for snap in store.scan()])
 
 
 def _manifest(
@@ -204,6 +214,7 @@ def _manifest(
     models: dict[str, Json] = {"candidate": work.answers.candidate.identity}
     if work.answers.judge is not None:
         models["judge"] = work.answers.judge
+    models |= identify_makers(work.answers)
     return RunManifest(
         inputs=RunInputs(
             benchmark=work.answers.benchmark,
@@ -223,20 +234,3 @@ def _default_out(paths: LibraryPaths, manifest: RunManifest) -> str:
     """Name a run directory after what goes in, so that the same command finds its own run again."""
     asked = digest("run-name", [msgspec.to_builtins(manifest.inputs), manifest.conditions])
     return str(Path("runs") / f"{paths.name}-{asked.removeprefix('sha256:')[:12]}")
-
-
-@contextmanager
-def _sink(path: Path) -> Iterator[Callable[[tuple[Snapshot, ...]], None]]:
-    """Write new snapshots to the run's own overlay, which is made when the first one comes."""
-    opened: list[SnapshotStore] = []
-
-    def write(snapshots: tuple[Snapshot, ...]) -> None:
-        if not opened:
-            opened.append(SnapshotStore.open_writable(path) if path.exists() else SnapshotStore.create(path))
-        opened[0].put_many(snapshots)
-
-    try:
-        yield write
-    finally:
-        for store in opened:
-            store.close()

@@ -24,10 +24,13 @@ from replay.wiring.sources import AnswerPlan, build_answerers
 
 __all__ = [
     "WorkPlan",
+    "build_output_worker",
+    "build_play_worker",
     "make_output_worker",
     "make_play_worker",
     "make_scoring",
     "read_candidate_outputs",
+    "read_reference",
     "worker_spec",
 ]
 
@@ -49,45 +52,61 @@ def worker_spec(plan: WorkPlan) -> WorkerSpec:
 
 
 def make_play_worker(spec: Json) -> EpisodeWorker:
-    """Build the worker that plays episodes."""
+    """Open the stores and build the worker that plays episodes."""
     plan = msgspec.convert(spec, WorkPlan)
     with ExitStack() as stack:
-        guard = NetworkGuard()
-        if plan.answers.modes.is_offline:
-            stack.enter_context(guard)
         library, layered = _open(plan, stack)
-        answerers = build_answerers(plan.answers, library.store, layered)
-        scoring = make_scoring(library, plan.settings, judge=answerers.judge)
-        return PlayWorker(
-            scoring,
-            chat=answerers.chat,
-            toolbox=answerers.tools,
-            drain=answerers.pending.drain,
-            count_attempts=lambda: guard.attempts,
-            close=stack.pop_all().close,
-        )
+        return build_play_worker(plan, library, layered, stack)
     raise AssertionError  # the with block always returns
 
 
 def make_output_worker(spec: Json) -> EpisodeWorker:
-    """Build the worker that scores what another harness produced."""
+    """Open the stores and build the worker that scores what another harness produced."""
     plan = msgspec.convert(spec, WorkPlan)
     with ExitStack() as stack:
-        if plan.answers.modes.is_offline:
-            stack.enter_context(NetworkGuard())
         library, layered = _open(plan, stack)
-        answerers = build_answerers(plan.answers, library.store, layered)
-        scoring = make_scoring(library, plan.settings, judge=answerers.judge)
-        outputs = read_candidate_outputs(
-            scoring.benchmark, plan.answers.candidate.path, library, plan.answers.candidate.name
-        )
-        return OutputWorker(
-            scoring,
-            {(output.task, output.trial): output for output in outputs},
-            drain=answerers.pending.drain,
-            close=stack.pop_all().close,
-        )
+        return build_output_worker(plan, library, layered, stack)
     raise AssertionError  # the with block always returns
+
+
+def build_play_worker(
+    plan: WorkPlan, library: Library, layered: LayeredStore, stack: ExitStack
+) -> EpisodeWorker:
+    """Build the worker that plays episodes from open stores.
+
+    stack: what is to be closed with the worker; it is emptied into it.
+    """
+    guard = NetworkGuard()
+    if plan.answers.modes.is_offline:
+        stack.enter_context(guard)
+    answerers = build_answerers(plan.answers, library.store, layered)
+    return PlayWorker(
+        make_scoring(library, plan.settings, judge=answerers.judge),
+        chat=answerers.chat,
+        toolbox=answerers.tools,
+        drain=answerers.pending.drain,
+        count_attempts=lambda: guard.attempts,
+        close=stack.pop_all().close,
+    )
+
+
+def build_output_worker(
+    plan: WorkPlan, library: Library, layered: LayeredStore, stack: ExitStack
+) -> EpisodeWorker:
+    """Build the worker that scores outputs from open stores; `stack` as for the one that plays."""
+    if plan.answers.modes.is_offline:
+        stack.enter_context(NetworkGuard())
+    answerers = build_answerers(plan.answers, library.store, layered)
+    scoring = make_scoring(library, plan.settings, judge=answerers.judge)
+    outputs = read_candidate_outputs(
+        scoring.benchmark, plan.answers.candidate.path, library, plan.answers.candidate.name
+    )
+    return OutputWorker(
+        scoring,
+        {(output.task, output.trial): output for output in outputs},
+        drain=answerers.pending.drain,
+        close=stack.pop_all().close,
+    )
 
 
 def read_candidate_outputs(
@@ -98,7 +117,7 @@ def read_candidate_outputs(
     Errors:  InputError listing the candidates when there are several and none was named.
     """
     if not path:
-        return _answers_first(benchmark, library.outputs(candidate))
+        return _answers_first(benchmark, library.outputs(_named(candidate, library)))
     found = benchmark.read_outputs(Path(path), {task.id: task for task in library.tasks()})
     names = sorted({output.candidate for output in found})
     if candidate:
@@ -120,6 +139,8 @@ def make_scoring(library: Library, settings: Settings, *, judge: Json) -> Scorin
     tools = library.tools()
 
     def load(task_id: str) -> tuple[Task, tuple[ToolSpec, ...]]:
+        if task_id not in tasks:
+            raise InputError(f"no task {task_id!r} in archive {library.label}", expected="a task of the plan")
         task = tasks[task_id]
         return task, tuple(tools[name] for name in task.tools)
 
@@ -132,21 +153,27 @@ def make_scoring(library: Library, settings: Settings, *, judge: Json) -> Scorin
     )
 
 
-def _reference(
-    benchmark: Benchmark, library: Library, tasks: Mapping[str, Task], name: str
-) -> Callable[[str, int], Json] | None:
-    if not name:
-        return None
-    outputs = {
-        (output.task, output.trial): output
-        for output in reversed(_answers_first(benchmark, library.outputs(name)))
-    }
-    if not outputs:
+def read_reference(benchmark: Benchmark, library: Library, name: str) -> tuple[Output, ...]:
+    """Read the outputs of the candidate that preferences compare with; none when none is named.
+
+    Errors:  InputError listing the candidates whose outputs the archive holds.
+    """
+    outputs = _answers_first(benchmark, library.outputs(name)) if name else ()
+    if name and not outputs:
         raise InputError(
             f"no outputs of the reference {name!r} in archive {library.label}",
             expected=f"one of: {', '.join(library.output_candidates()) or '(the archive holds no outputs)'}",
             next_step="choose another --reference",
         )
+    return outputs
+
+
+def _reference(
+    benchmark: Benchmark, library: Library, tasks: Mapping[str, Task], name: str
+) -> Callable[[str, int], Json] | None:
+    if not name:
+        return None
+    outputs = {(output.task, output.trial): output for output in read_reference(benchmark, library, name)}
 
     def find(task_id: str, trial: int) -> Json:
         # A reference with fewer trials is compared with its first one.
@@ -154,6 +181,21 @@ def _reference(
         return None if output is None else benchmark.outcome_of(output, tasks[task_id])
 
     return find
+
+
+def _named(candidate: str, library: Library) -> str:
+    """Choose whose outputs of the archive are meant: the one that is named, or the only one there is."""
+    names = library.output_candidates()
+    if candidate in names or (not candidate and len(names) == 1):
+        return candidate or names[0]
+    raise InputError(
+        f"no outputs of candidate {candidate!r}"
+        if candidate
+        else f"outputs of {len(names)} candidates and none was named",
+        where=f"archive {library.label}",
+        expected=f"one of: {', '.join(names) or '(the archive holds no outputs)'}",
+        next_step="name one with --candidate, or give the files with --outputs",
+    )
 
 
 def _answers_first(benchmark: Benchmark, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
