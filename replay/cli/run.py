@@ -94,6 +94,14 @@ def _show(report: RunReport, screen: Screen) -> None:
     screen.say(f"network_attempts {guard.network_attempts if guard else 'unknown'}")
     screen.say(f"run root   {roots.run_root if roots else 'none: the run is not finished'}")
     screen.say(f"run        {report.out}")
+    for outcome, count in report.recorded.items():
+        screen.say(f"overlay    {count} {outcome}")
+    conflicts = report.recorded.get("conflict")
+    if conflicts:
+        screen.log(
+            f"replay: {conflicts} answers differ from an earlier one of this run to the same request; the first "
+            "is kept, and an episode that got another will not replay from the overlay"
+        )
 
 
 def _check(report: RunReport, request: RunRequest, expect_root: str) -> int:

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import msgspec
 
+from replay.core.determinism import read_environment
 from replay.core.errors import ReplayError, StoreError
 from replay.core.types import Json
 
@@ -65,8 +66,8 @@ class Screen:
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Advance]:
-        """Draw a bar on a terminal; elsewhere stay quiet."""
-        if sys.stderr is None or not sys.stderr.isatty():
+        """Draw a bar on a terminal; elsewhere, and where NO_COLOR asks for plain text, stay quiet."""
+        if not _may_draw():
             yield _stay_quiet
             return
         # rich costs 60 ms to import and is needed on a terminal only.
@@ -88,6 +89,12 @@ def render_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     widths = [max(len(row[column]) for row in table) for column in range(len(header))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in table]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _may_draw() -> bool:
+    if read_environment("FORCE_COLOR"):
+        return sys.stderr is not None
+    return sys.stderr is not None and sys.stderr.isatty() and not read_environment("NO_COLOR")
 
 
 def _print(line: str) -> None:

@@ -25,7 +25,7 @@ def choose_candidate(word: str, name: str, benchmark: Benchmark, library: Librar
     """Read the candidate's word: a recorded name, `scripted:FILE`, `outputs:PATH`, or nothing.
 
     Nothing means the one candidate that the archive has. A name that has outputs but no completions in the
-    archive is scored from those outputs; `outputs:` without a path asks for the archive's outputs by all means.
+    archive is scored from those outputs; `outputs:` without a path asks for the archive's outputs.
 
     Errors:  InputError listing what there is.
     """

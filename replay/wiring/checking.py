@@ -163,14 +163,14 @@ def _replay_plan(run: Run, library: Library, answers: LayeredStore, candidate: s
 def _find_candidate(run: Run, library: Library, answers: LayeredStore, word: str) -> CandidatePlan:
     """Find who played the run: the file that is named, or completions in the archive or an overlay."""
     identity = run.manifest.inputs.models.get("candidate")
+    scope = model_scope(identity)
     if word:
-        plan = choose_candidate(word, "", get_benchmark(library.paths.benchmark), library)
+        plan = choose_candidate(word, scope, get_benchmark(library.paths.benchmark), library)
         if canonical_bytes(plan.identity) == canonical_bytes(identity):
             return plan
         raise InputError(
             "this is not the candidate of the run", where=f"--candidate {word}", expected=f"{identity!r}"
         )
-    scope = model_scope(identity)
     overlays = answers.layers[len(library.store.frozen) :]
     frozen = [canonical_bytes(row.identity) for row in library.candidates().values()]
     if canonical_bytes(identity) in frozen or any(
