@@ -99,8 +99,8 @@ def _show(report: RunReport, screen: Screen) -> None:
     conflicts = report.recorded.get("conflict")
     if conflicts:
         screen.log(
-            f"replay: {conflicts} answers differ from an earlier one of this run to the same request; the first "
-            "is kept, and an episode that got another will not replay from the overlay"
+            f"replay: {conflicts} answers differ from an earlier one of this run to the same request; "
+            "the first is kept, and an episode that got another will not replay from the overlay"
         )
 
 

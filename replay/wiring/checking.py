@@ -11,8 +11,9 @@ import msgspec
 from replay.benchmarks.registry import get_benchmark
 from replay.core.canonical import canonical_bytes
 from replay.core.errors import InputError
+from replay.core.network import NetworkGuard
 from replay.core.trajectory import Trajectory, find_difference
-from replay.core.types import Json, Record, SnapshotKind
+from replay.core.types import Json, Mode, Record, SnapshotKind
 from replay.engine.plan import PlanItem
 from replay.engine.rundir.checking import RunFinding, verify_run
 from replay.engine.rundir.reading import Run, load_run
@@ -134,6 +135,7 @@ def _play_again(
     plan = _replay_plan(run, library, answers, candidate)
     build = build_output_worker if plan.answers.candidate.kind == OUTPUTS else build_play_worker
     with ExitStack() as stack:
+        stack.enter_context(NetworkGuard())
         worker = build(plan, library, answers, stack)
         stack.callback(worker.close)
         for done, recorded in enumerate(run.trajectories(), start=1):
@@ -152,12 +154,18 @@ def _replay_plan(run: Run, library: Library, answers: LayeredStore, candidate: s
         answers=AnswerPlan(
             benchmark=inputs.benchmark,
             archive=library.paths.name,
-            # The overlay is read as well, and no maker is named: only what is recorded can answer.
-            modes=Modes(),
+            # The overlay is read as well, and no maker is named: only what is recorded can answer. A script
+            # that was recorded as it spoke speaks with keys.
+            modes=Modes(candidate=Mode.RECORD) if _recorded_its_candidate(run) else Modes(),
             candidate=_find_candidate(run, library, answers, candidate),
             judge=inputs.models.get("judge"),
         ),
     )
+
+
+def _recorded_its_candidate(run: Run) -> bool:
+    modes = run.manifest.conditions.get("modes")
+    return isinstance(modes, dict) and modes.get("candidate") == Mode.RECORD
 
 
 def _find_candidate(run: Run, library: Library, answers: LayeredStore, word: str) -> CandidatePlan:
