@@ -13,7 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Concatenate, Final, NoReturn, ParamSpec, TypeVar
+from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
 
 import lmdb
 
@@ -39,8 +39,8 @@ _DAMAGE: Final = (
     lmdb.NotFoundError,
 )
 
-P = ParamSpec("P")
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class Access(enum.StrEnum):
@@ -80,6 +80,7 @@ class Environment:
         """
         self.folder = folder
         self.access = access
+        self._sealed = access is Access.SEALED
         self.marker = read_marker(folder)
         self._check_access()
         self._lock = WriterLock(folder) if access is Access.WRITER else None
@@ -108,22 +109,22 @@ class Environment:
     @property
     def is_sealed(self) -> bool:
         """True when the store can never change."""
-        return self.access is Access.SEALED
+        return self._sealed
 
-    def read(self, function: Callable[Concatenate[View, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def read(self, function: Callable[[View, *Ts], T], *args: *Ts) -> T:
         """Run a function on one consistent view.
 
         Errors: DamagedError when LMDB finds its pages wrong; StoreError when closed or forked.
         """
         try:
-            if self.access is Access.SEALED:
+            if self._sealed:
                 view = self._local.view
-                return function(self._make_view() if view is None else view, *args, **kwargs)
-            return self._read_once(function, *args, **kwargs)
+                return function(self._make_view() if view is None else view, *args)
+            return self._read_once(function, *args)
         except lmdb.Error as error:
             raise self._explain(error) from None
 
-    def write(self, function: Callable[Concatenate[View, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def write(self, function: Callable[[View, *Ts], T], *args: *Ts) -> T:
         """Run a function in one write transaction and commit it durably.
 
         When the map is full it grows and the function runs again: nothing of a failed attempt is kept.
@@ -140,7 +141,7 @@ class Environment:
             while True:
                 self._check_usable()
                 try:
-                    return self._write_once(function, *args, **kwargs)
+                    return self._write_once(function, *args)
                 except lmdb.MapFullError:
                     self._grow()
                 except lmdb.Error as error:
@@ -175,7 +176,7 @@ class Environment:
             self._local.view = view
         return view
 
-    def _read_once(self, function: Callable[Concatenate[View, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def _read_once(self, function: Callable[[View, *Ts], T], *args: *Ts) -> T:
         with self._gate:
             self._check_usable()
             try:
@@ -184,14 +185,12 @@ class Environment:
                 self._env.set_mapsize(0)  # the writer's process has grown the map: take its size over
                 transaction = self._env.begin(db=self._handles["index"])
             with transaction:
-                return function(View(transaction, self._handles, str(self.folder)), *args, **kwargs)
+                return function(View(transaction, self._handles, str(self.folder)), *args)
 
-    def _write_once(
-        self, function: Callable[Concatenate[View, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+    def _write_once(self, function: Callable[[View, *Ts], T], *args: *Ts) -> T:
         transaction = self._env.begin(write=True, db=self._handles["index"])
         try:
-            result = function(View(transaction, self._handles, str(self.folder)), *args, **kwargs)
+            result = function(View(transaction, self._handles, str(self.folder)), *args)
             transaction.commit()
         except BaseException:
             transaction.abort()

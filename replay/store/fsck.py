@@ -58,7 +58,7 @@ def _try(
     """Do something that raises when a row is wrong, and turn that into a finding."""
     try:
         action(*args, **kwargs)
-    except (ReplayError, ValueError, TypeError) as error:
+    except (ReplayError, ValueError) as error:
         what = str(error) if isinstance(error, ReplayError) else f"cannot be read: {error}"
         return Finding(name=name, where=where, what=what)
     return None

@@ -82,7 +82,7 @@ def prepare(snapshot: Snapshot, *, request: bytes | None = None, meta: bytes | N
 
 
 def decode_head(head: bytes) -> tuple[Json, tuple[Key, ...], Json]:
-    """Read (request, aliases, meta) from a head that was proved. Errors: ValueError when it is not one.
+    """Read (request, aliases, meta) from a head that was proved. Errors: MsgspecError when it is not one.
 
     A proved head was written by `prepare`, so it is canonical and needs no strict reading a second time.
     """
@@ -90,7 +90,7 @@ def decode_head(head: bytes) -> tuple[Json, tuple[Key, ...], Json]:
 
 
 def head_aliases(head: bytes) -> tuple[bytes, ...]:
-    """Raw alias keys named in a proved head. Errors: ValueError when it is not one."""
+    """Raw alias keys named in a proved head. Errors: MsgspecError when it is not one."""
     return tuple(map(raw_key, _decode_aliases(head)[1]))
 
 

@@ -89,11 +89,11 @@ class SnapshotStore:
 
         Errors: DamagedError when what is stored is not what was recorded; never a miss for that.
         """
-        return self._environment.read(_find, raw_key(key), sequence)
+        return self._environment.read(View.snapshot, raw_key(key), sequence)
 
     def get_body(self, key: Key, sequence: int = 0) -> bytes | None:
         """Body bytes of what `get` would give, without touching the request: the hot path."""
-        return self._environment.read(_find_body, raw_key(key), sequence)
+        return self._environment.read(View.body, raw_key(key), sequence)
 
     def count(self, key: Key) -> int:
         """How many answers `get` can give for a key."""
@@ -101,11 +101,11 @@ class SnapshotStore:
 
     def own(self, key: Key, sequence: int = 0) -> Snapshot | None:
         """Like `get`, but never by an alias: what layers are put together from."""
-        return self._environment.read(View.snapshot, raw_key(key), sequence)
+        return self._environment.read(View.own_snapshot, raw_key(key), sequence)
 
     def own_body(self, key: Key, sequence: int = 0) -> bytes | None:
         """Like `get_body`, but never by an alias."""
-        return self._environment.read(View.body, raw_key(key), sequence)
+        return self._environment.read(View.own_body, raw_key(key), sequence)
 
     def places(self, key: Key) -> list[Place]:
         """Where a key leads to: its own answers or, without any, those of its alias; sorted."""
@@ -244,29 +244,6 @@ class SnapshotStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _find(view: View, raw: bytes, sequence: int) -> Snapshot | None:
-    found = view.snapshot(raw, sequence)
-    if found is None:
-        place = _alias_place(view, raw, sequence)
-        return None if place is None else view.snapshot(place.raw, place.sequence)
-    return found
-
-
-def _find_body(view: View, raw: bytes, sequence: int) -> bytes | None:
-    found = view.body(raw, sequence)
-    if found is None:
-        place = _alias_place(view, raw, sequence)
-        return None if place is None else view.body(place.raw, place.sequence)
-    return found
-
-
-def _alias_place(view: View, raw: bytes, sequence: int) -> Place | None:
-    places = view.alias_places(raw)
-    if sequence >= len(places) or view.places(raw):
-        return None
-    return places[sequence]
 
 
 def _places(view: View, raw: bytes) -> list[Place]:

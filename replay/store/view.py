@@ -75,6 +75,7 @@ class View:
         self.tables = handles["tables"]
         self.meta = handles["meta"]
         self._get = transaction.get
+        self._body_of = self.parts.body_of
         self._scope_names: dict[int, str] = {}
 
     def rows(self, database: Any) -> Iterator[tuple[bytes, bytes]]:
@@ -84,22 +85,50 @@ class View:
     # ---- answers ---------------------------------------------------------------------------------------
 
     def body(self, raw: bytes, sequence: int) -> bytes | None:
-        """Body bytes of one answer, or None: the hot path, which never touches the head."""
+        """Body bytes of one answer of a key or its alias: the hot path, which never touches the head."""
         name = raw if sequence == 0 else raw + pack_sequence(sequence)
         for prefix, kind in _KIND_PREFIXES:
             value = self._get(prefix + name)
             if value is not None:
-                return self.parts.body_of(value, kind)
-        return None
+                return self._body_of(value, kind)
+        place = self._alias_place(raw, sequence)
+        return None if place is None else self.own_body(place.raw, place.sequence)
+
+    def own_body(self, raw: bytes, sequence: int) -> bytes | None:
+        """Body bytes of one answer of the key itself, or None."""
+        found = self._row(raw, sequence)
+        return None if found is None else self._body_of(found[1], found[0])
 
     def snapshot(self, raw: bytes, sequence: int) -> Snapshot | None:
-        """One whole answer, or None."""
+        """One whole answer of a key or its alias, or None."""
+        found = self._row(raw, sequence)
+        if found is not None:
+            return self.assemble(Place(found[0], raw, sequence), unpack_entry(found[1]))
+        place = self._alias_place(raw, sequence)
+        return None if place is None else self.own_snapshot(place.raw, place.sequence)
+
+    def own_snapshot(self, raw: bytes, sequence: int) -> Snapshot | None:
+        """One whole answer of the key itself, or None."""
+        found = self._row(raw, sequence)
+        if found is None:
+            return None
+        return self.assemble(Place(found[0], raw, sequence), unpack_entry(found[1]))
+
+    def _row(self, raw: bytes, sequence: int) -> tuple[int, bytes] | None:
+        """Kind and packed entry of one answer, or None."""
         name = raw + pack_sequence(sequence)
         for prefix, kind in _KIND_PREFIXES:
             value = self._get(prefix + name)
             if value is not None:
-                return self.assemble(Place(kind, raw, sequence), unpack_entry(value))
+                return kind, value
         return None
+
+    def _alias_place(self, raw: bytes, sequence: int) -> Place | None:
+        """Where an alias leads; a key with answers of its own is none."""
+        places = self.alias_places(raw)
+        if sequence >= len(places) or self.places(raw):
+            return None
+        return places[sequence]
 
     def assemble(self, place: Place, entry: Entry) -> Snapshot:
         """Build the snapshot of an entry. Errors: DamagedError when a part is not as recorded."""
