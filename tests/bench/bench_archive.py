@@ -1,8 +1,8 @@
 """Freeze, thaw and verify rates, archive size against the JSON it came from, with a plain opponent.
 
 The opponent does the least that keeps the same data: rows as JSON lines through one zstd frame, and back into
-an LMDB file as they stand, nothing sorted, checked, keyed or hashed. Rates are entries a second of one core (CPU
-time), the best of a few rounds, because other work on the machine only ever slows a round.
+an LMDB file as they stand, nothing sorted, checked, keyed or hashed. Rates are entries a second of one core
+(CPU time), the best of a few rounds, because other work on the machine only ever slows a round.
 """
 
 from __future__ import annotations

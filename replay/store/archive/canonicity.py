@@ -30,9 +30,9 @@ def check_canonical(text: bytes) -> Json:
 
     Errors: CanonicalError when it is not JSON that can be hashed honestly, or is not in canonical form.
     """
-    if text.count(b"{") + text.count(b"[") <= MAX_DEPTH and (
-        text.isascii() or len(text.translate(None, _ASTRAL)) == len(text)
-    ):
+    # Short text cannot be deep; long text with few brackets neither.
+    shallow = len(text) <= MAX_DEPTH or text.count(b"{") + text.count(b"[") <= MAX_DEPTH
+    if shallow and (text.isascii() or len(text.translate(None, _ASTRAL)) == len(text)):
         try:
             value = _decode(text)
             if _encode(value) == text:

@@ -22,7 +22,8 @@ FRAME_ROWS: Final = 256
 MAX_WINDOW_BYTES: Final = 8 << 20
 """Memory one decoder may take; stock zstd allows the same without options."""
 
-_LEVEL: Final = 12
+_LEVEL: Final = 10
+"""Measured on API answers: level 12 saves 3 % and takes three times as long, level 6 costs 6 %."""
 _BUFFER_BYTES: Final = 8 << 20
 """A frame up to this size is compressed and decompressed in one go; a larger one is streamed."""
 _READ_BYTES: Final = 1 << 20

@@ -8,7 +8,7 @@ module would write, and a snapshot only when its key is the digest of the reques
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from hashlib import sha256
 from typing import Final
@@ -48,6 +48,7 @@ SNAPSHOT_TABLES: Final = {f"snapshots-{kind.value}": kind for kind in SnapshotKi
 _KEY: Final = re.compile(r"sha256:[0-9a-f]{64}")
 _MEDIA: Final = frozenset({"json", "text", "bytes"})
 _MAX_SEQUENCE: Final = 2**31
+_KEY_TAGS: Final[Mapping[str, bytes]] = {kind: f"{kind.value}\x00".encode() for kind in SnapshotKind}
 _ALIAS_TAG: Final = b"api-alias\x00"
 """Tag of core.keys.alias_key: an answer that only an alias reaches is stored under that key."""
 
@@ -197,9 +198,8 @@ def _decode_snapshot_row(kind: SnapshotKind, line: bytes, number: int) -> Row:
         raise _not_a_row(
             error, _place(f"snapshots-{kind.value}", number), "a snapshot with all of its fields"
         ) from None
-    fault = _snapshot_fault(parts, request)
-    if parts.kind is not kind:
-        fault = f"a snapshot of kind {parts.kind.value}"
+    right_kind = parts.kind is kind
+    fault = _snapshot_fault(parts, request) if right_kind else f"a snapshot of kind {parts.kind.value}"
     if fault:
         raise DamagedError(fault, where=_place(f"snapshots-{kind.value}", number))
     return _snapshot_row(parts, line, request, meta)
@@ -218,7 +218,7 @@ def _snapshot_fault(parts: SnapshotLine, request: bytes) -> str:
         return f"media {parts.media!r} is unknown (known: {', '.join(sorted(_MEDIA))})"
     if parts.aliases and not all(map(_KEY.fullmatch, parts.aliases)):
         return f"an alias of {parts.aliases} is not a key"
-    if parts.key != _key(f"{parts.kind.value}\0".encode(), request):
+    if parts.key != _key(_KEY_TAGS[parts.kind], request):
         aliased = parts.kind is SnapshotKind.API and parts.key == _key(_ALIAS_TAG, request)
         if not aliased:
             return f"the key {parts.key} is not the digest of the request"

@@ -67,5 +67,5 @@ def _answers(archive: ArchiveReader) -> Iterator[Prepared]:
                 sha256(body).digest(),
                 head,
                 sha256(head).digest(),
-                tuple(map(raw_key, parts.aliases)),
+                tuple(map(raw_key, parts.aliases)) if parts.aliases else (),
             )
