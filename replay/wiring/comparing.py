@@ -108,7 +108,7 @@ def compare_runs(left_path: Path, right_path: Path) -> Comparison:
     return Comparison(
         left_root=_root(left),
         right_root=_root(right),
-        inputs=tuple(name_differences(left.manifest, right.manifest)),
+        inputs=tuple(name_differences(left.manifest, right.manifest, sides=("left", "right"))),
         only_left=_names(ours.keys() - theirs.keys()),
         only_right=_names(theirs.keys() - ours.keys()),
         diverged=tuple(_diverged(left, right)),

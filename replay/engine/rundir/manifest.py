@@ -110,9 +110,14 @@ def seal_manifest(manifest: RunManifest) -> RunManifest:
     return msgspec.structs.replace(bare, record=digest("run-manifest", msgspec.to_builtins(bare)))
 
 
-def name_differences(ours: RunManifest, theirs: RunManifest) -> list[str]:
-    """List what two manifests were asked for differently, as `path: in the folder, asked`."""
-    return _differences(_plain(ours), _plain(theirs), "")
+def name_differences(
+    ours: RunManifest, theirs: RunManifest, *, sides: tuple[str, str] = ("in the folder", "asked for")
+) -> list[str]:
+    """List what two manifests were asked for differently, as `path: VALUE in the folder, VALUE asked for`."""
+    return [
+        f"{path}: {_show(left)} {sides[0]}, {_show(right)} {sides[1]}"
+        for path, left, right in _differences(_plain(ours), _plain(theirs), "")
+    ]
 
 
 def _plain(manifest: RunManifest) -> Json:
@@ -121,15 +126,15 @@ def _plain(manifest: RunManifest) -> Json:
     return parse_json(canonical_bytes(asked))
 
 
-def _differences(ours: Json, theirs: Json, path: str) -> list[str]:
+def _differences(ours: Json, theirs: Json, path: str) -> list[tuple[str, Json, Json]]:
     if isinstance(ours, dict) and isinstance(theirs, dict):
-        found: list[str] = []
+        found: list[tuple[str, Json, Json]] = []
         for name in sorted(ours.keys() | theirs.keys()):
             found += _differences(ours.get(name), theirs.get(name), f"{path}.{name}" if path else name)
         return found
     if ours == theirs and isinstance(ours, bool) == isinstance(theirs, bool):
         return []
-    return [f"{path}: {_show(ours)} in the folder, {_show(theirs)} asked for"]
+    return [(path, ours, theirs)]
 
 
 def _show(value: Json) -> str:
