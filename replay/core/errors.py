@@ -7,6 +7,7 @@
     |   +-- MissingExtraError        3  an optional package is not installed
     +-- MissError                    4  nothing recorded answers a request
     |   +-- RecordMissError          7  nothing answers and no live upstream could
+    |   +-- SimulationError          4  a simulator gave nothing that may pass for an answer
     +-- FormatError                  5  damaged, newer or unknown bytes
     |   +-- DamagedError             5  a digest, a length or a frame does not agree
     |   +-- NewerFormatError         5  written by a later version of this program
@@ -43,6 +44,7 @@ __all__ = [
     "NewerFormatError",
     "RecordMissError",
     "ReplayError",
+    "SimulationError",
     "StoreError",
     "UpstreamError",
     "UsageError",
@@ -140,6 +142,13 @@ class RecordMissError(MissError):
     """Nothing answers a request in record mode and no live upstream could."""
 
     exit_code = 7
+
+
+class SimulationError(MissError):
+    """A simulator gave nothing that may pass for an answer: truncated, invalid, refused or too long to ask.
+
+    `what` begins with the reason in one word. The call stays a miss.
+    """
 
 
 class FormatError(ReplayError):

@@ -13,24 +13,30 @@ from typing import Final
 
 import msgspec
 
-from replay.core.canonical import digest
-from replay.core.types import CallAlias, CallRequest, ChatRequest, Json, JudgeRequest, Key
+from replay.core.canonical import canonical_bytes, digest
+from replay.core.types import CallAlias, CallRequest, ChatRequest, Digest, Json, JudgeRequest, Key
 
 __all__ = [
     "NOT_IN_KEY",
     "RECIPE_VERSION",
+    "SIMULATED",
     "alias_key",
     "alias_request",
     "call_key",
     "call_request",
     "completion_key",
     "completion_request",
+    "simulated_alias",
+    "simulated_scope",
     "verdict_key",
     "verdict_request",
 ]
 
 RECIPE_VERSION: Final = 1
 """Raised when a preimage gains, loses or renames a field; stored in every archive manifest."""
+
+SIMULATED: Final = "simulator"
+"""Label of the lookup step that finds what one simulator made up."""
 
 _FOLLOWS: Final = (
     "follows from rubric and evidence: whoever renders the question makes rubric_digest of all it is made of "
@@ -75,6 +81,27 @@ def alias_request(benchmark: str, alias: CallAlias) -> dict[str, Json]:
 def alias_key(benchmark: str, alias: CallAlias) -> Key:
     """Key of a declared alias lookup."""
     return Key(digest("api-alias", alias_request(benchmark, alias)))
+
+
+def simulated_alias(simulator: Json, request: CallRequest, *, documentation: Digest) -> CallAlias:
+    """Make the lookup under which one simulator's answer to a call is kept and found.
+
+    Its text is the complete preimage: the simulator's identity (model, prompt, sampling, seed), the digest of
+    the documentation it was shown, and the call. So no other model or prompt, and no recorded lookup, can ever
+    be given this answer. The examples a simulator was shown are left out: they follow from the archive's real
+    records, and recording one more must not orphan what was simulated before; they are named in the answer's
+    `meta`.
+
+    Errors:  CanonicalError when the arguments cannot be hashed honestly.
+    """
+    asked = {"simulator": simulator, "documentation": documentation, "call": call_request(request)}
+    text = canonical_bytes(asked).decode()
+    return CallAlias(label=SIMULATED, tool=simulated_scope(request.tool), text=text)
+
+
+def simulated_scope(tool: str) -> str:
+    """Scope of what was made up for a tool: apart from what the tool really said."""
+    return f"{SIMULATED}:{tool}"
 
 
 def completion_request(model: Json, request: ChatRequest, *, seed: int, trial: int) -> dict[str, Json]:

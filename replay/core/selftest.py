@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from replay.core.keys import NOT_IN_KEY, alias_key, call_key, completion_key, verdict_key
+from replay.core.keys import NOT_IN_KEY, alias_key, call_key, completion_key, simulated_alias, verdict_key
 from replay.core.types import (
     CallAlias,
     CallRequest,
@@ -38,7 +38,7 @@ class FieldCheck(Record, frozen=True, kw_only=True):
     """What changing one field does to a key."""
 
     kind: str
-    """api, api-alias, completion or verdict."""
+    """api, api-alias, simulated, completion or verdict."""
     field: str
     """The field, for example `request.sampling`."""
     changes: int
@@ -178,6 +178,15 @@ def key_subjects() -> tuple[KeySubject, ...]:
             lambda parts: alias_key(parts["benchmark"], parts["alias"]),
         ),
         KeySubject(
+            "simulated",
+            {
+                "simulator": {"model": {"name": "s", "tensors": "2e"}, "prompt": "sha256:11"},
+                "request": _sample_call(alias),
+                "documentation": "sha256:22",
+            },
+            _simulated_key,
+        ),
+        KeySubject(
             "completion",
             {"model": {"name": "m", "tensors": "1f"}, "request": _sample_chat(), "seed": 7, "trial": 3},
             lambda parts: completion_key(
@@ -190,6 +199,12 @@ def key_subjects() -> tuple[KeySubject, ...]:
             lambda parts: verdict_key(parts["judge"], parts["request"]),
         ),
     )
+
+
+def _simulated_key(parts: dict[str, Json]) -> Key:
+    request = parts["request"]
+    alias = simulated_alias(parts["simulator"], request, documentation=parts["documentation"])
+    return alias_key(request.benchmark, alias)
 
 
 def _sample_call(alias: CallAlias) -> CallRequest:
