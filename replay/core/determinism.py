@@ -18,7 +18,7 @@ import hashlib
 import os
 import struct
 import time
-from collections.abc import Iterable, MutableSequence, Sequence
+from collections.abc import Iterable, Mapping, MutableSequence, Sequence
 from typing import Final, TypeVar
 
 from replay.core.errors import InputError, InternalError
@@ -35,6 +35,8 @@ __all__ = [
     "count_cpus",
     "derive_seed",
     "deterministic_id",
+    "fetching_environment",
+    "pin_environment",
     "read_environment",
     "temporary_name",
 ]
@@ -188,6 +190,16 @@ def read_environment(name: str, default: str = "") -> str:
     return os.environ.get(name, default)
 
 
+def pin_environment(prefixes: tuple[str, ...], values: Mapping[str, str]) -> None:
+    """Drop every variable of this process with one of the prefixes, then set `values`: for C libraries that
+    read the environment while they compute.
+    """
+    for name in sorted(os.environ):
+        if name.startswith(prefixes):
+            del os.environ[name]
+    os.environ.update(values)
+
+
 def child_environment(*keep: str) -> dict[str, str]:
     """Build the environment of a child process: what it needs to start, pinned hash seed, zone and locale.
 
@@ -195,6 +207,16 @@ def child_environment(*keep: str) -> dict[str, str]:
     """
     wanted = _PASSED_ON.union(keep)
     passed = {name: value for name, value in sorted(os.environ.items()) if name in wanted}
+    return passed | _PINNED
+
+
+def fetching_environment() -> dict[str, str]:
+    """Build the environment of the one child process that may use the network: a package client.
+
+    It sees the caller's own settings (indexes, proxies, certificates, credentials of the client), because
+    they are how a site says where packages come from; Python's own variables are left out.
+    """
+    passed = {name: value for name, value in sorted(os.environ.items()) if not name.startswith("PYTHON")}
     return passed | _PINNED
 
 
