@@ -47,7 +47,7 @@ HOMES: dict[str, tuple[str, str]] = {
     "urllib.request": (_CLIENTS, "the one module with network clients"),
     "http.client": (_CLIENTS, "the one module with network clients"),
     "socket": (_CLIENTS, "the one module with network clients"),
-    "llama_cpp": ("replay/llm/llamacpp.py", "the one module that binds the model library"),
+    "llama_cpp": ("replay/llm/llamacpp/binding.py", "the one module that binds the model library"),
     "time": (_CLOCK, "the only door to the clock"),
     "random": (_CLOCK, "the only door to randomness"),
     "secrets": (_CLOCK, "the only door to randomness"),
