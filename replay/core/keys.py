@@ -86,11 +86,11 @@ def alias_key(benchmark: str, alias: CallAlias) -> Key:
 def simulated_alias(simulator: Json, request: CallRequest, *, documentation: Digest) -> CallAlias:
     """Make the lookup under which one simulator's answer to a call is kept and found.
 
-    Its text is the complete preimage: the simulator's identity (model, prompt, sampling, seed), the digest of
-    the documentation it was shown, and the call. So no other model or prompt, and no recorded lookup, can ever
-    be given this answer. The examples a simulator was shown are left out: they follow from the archive's real
-    records, and recording one more must not orphan what was simulated before; they are named in the answer's
-    `meta`.
+    Its text is the complete preimage: the simulator's identity (model, prompt, sampling, seed), the digest
+    of the documentation it was shown, and the call. So no other model or prompt, and no recorded lookup, can
+    ever be given this answer. The examples a simulator was shown are left out: they follow from the archive's
+    real records, and recording one more must not orphan what was simulated before; they are named in the
+    answer's `meta`.
 
     Errors:  CanonicalError when the arguments cannot be hashed honestly.
     """

@@ -118,14 +118,20 @@ def make_api_snapshot(
     )
 
 
-def make_alias_snapshot(benchmark: str, aliases: tuple[CallAlias, ...], answer: ApiAnswer) -> Snapshot:
-    """Write down an API answer that only its aliases reach (the loser of a collision), keyed by the first."""
+def make_alias_snapshot(
+    benchmark: str, aliases: tuple[CallAlias, ...], answer: ApiAnswer, *, sequence: int = 0
+) -> Snapshot:
+    """Write down an API answer that only its aliases reach, keyed by the first.
+
+    That is the loser of an import's collision, or what a simulator made up.
+    """
     first, *rest = aliases
     key = alias_key(benchmark, first)
     return _api_snapshot(
         Snapshot(
             kind=SnapshotKind.API,
             key=key,
+            sequence=sequence,
             scope=first.tool,
             request=alias_request(benchmark, first),
             body=answer.body,
@@ -232,8 +238,9 @@ def read_verdict(snapshot: Snapshot) -> JudgeVerdict:
 
 def model_scope(model: Json) -> str:
     """Return the scope of a model's completions: its name when the identity has one, else a digest."""
-    name = model.get("name") if isinstance(model, dict) else None
-    return name if isinstance(name, str) and name else digest("model-identity", model)
+    names = [model.get("name"), model.get("model")] if isinstance(model, dict) else []
+    found = next((name for name in names if isinstance(name, str) and name), "")
+    return found or digest("model-identity", model)
 
 
 def _api_snapshot(draft: Snapshot, answer: ApiAnswer) -> Snapshot:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import itertools
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -24,6 +25,8 @@ __all__ = ["CallMiss", "MissReporter", "Use"]
 
 _MAX_NAMES: Final = 5_000
 """Tool names that are compared when a tool has nothing recorded at all."""
+
+NOBODY: Final[Mapping[str, str]] = MappingProxyType({})
 
 _SHOWN: Final = 60
 """Characters of one value in the one-line message."""
@@ -57,6 +60,8 @@ class CallMiss(Record, frozen=True, kw_only=True):
     """What a live upstream said, in record mode."""
     command: str = ""
     """The command that would record it."""
+    simulator: str = ""
+    """Why a simulator that was asked gave no answer; only written down when there is something to say."""
 
 
 class MissReporter:
@@ -93,9 +98,12 @@ class MissReporter:
         step: int,
         lookups: tuple[str, ...] = (),
         used: Use | None = None,
-        upstream: str = "",
+        refused: Mapping[str, str] = NOBODY,
     ) -> MissError:
-        """Build the explained error; its `want` holds the same report as JSON."""
+        """Build the explained error; its `want` holds the same report as JSON.
+
+        refused: what an `upstream` or a `simulator` said that could give no answer.
+        """
         asked = {"arguments": request.arguments, "state": request.state}
         nearest = find_nearest(self._frozen, SnapshotKind.API, request.tool, asked=asked)
         similar: tuple[str, ...] = ()
@@ -113,7 +121,8 @@ class MissReporter:
             used=used,
             nearest=nearest,
             similar_tools=similar,
-            upstream=upstream,
+            upstream=refused.get("upstream", ""),
+            simulator=refused.get("simulator", ""),
             command=self._command.replace("{task}", task),
         )
         return self._to_error(miss)
@@ -126,7 +135,11 @@ class MissReporter:
             expected=_explain(miss),
             next_step=f"to record it: {miss.command}" if miss.command else "",
         )
-        error.want = msgspec.to_builtins(miss)
+        want = msgspec.to_builtins(miss)
+        if not miss.simulator:
+            # Reports of runs without a simulator keep the bytes they had before there were simulators.
+            del want["simulator"]
+        error.want = want
         return error
 
 
@@ -134,6 +147,8 @@ def _explain(miss: CallMiss) -> str:
     parts = []
     if miss.upstream:
         parts.append(f"an answer from the live upstream, which said {miss.upstream}")
+    if miss.simulator:
+        parts.append(f"an answer from the simulator, which failed ({miss.simulator})")
     if miss.used is not None:
         parts.append(_show_use(miss.used))
     elif miss.nearest.near:

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from replay.core.canonical import digest
-from replay.core.errors import UpstreamError
+from replay.core.errors import SimulationError, UpstreamError
 from replay.core.keys import alias_key, call_key
 from replay.core.protocols import ToolSource, World
 from replay.core.types import CallRequest, Key, RepeatPolicy, ToolResult
@@ -130,19 +130,22 @@ class EpisodeResolver:
         Sources get the call as the candidate made it, secrets included: a world or a live upstream needs
         the values, and a mask must never be sent as one. Whoever stores or looks up applies the recipe.
 
-        Errors:  MissError (or RecordMissError) with the explained report when every source passes;
+        Errors:  MissError (or RecordMissError) with the explained report when every source passes or fails;
                  DamagedError and other errors of a source as they are.
         """
         whole = self._with_state(request)
         keyed = self._recipe.apply(whole)
         steps = self._steps.setdefault(call_key(keyed), [])
-        upstream = ""
+        refused: dict[str, str] = {}
         for source in self._sources:
             try:
                 result = source.answer(whole, occurrence=len(steps))
             except UpstreamError as error:
                 # A live upstream that fails passes to the next source; what it said stays in the report.
-                upstream = str(error)
+                refused["upstream"] = str(error)
+                continue
+            except SimulationError as error:
+                refused["simulator"] = str(error)
                 continue
             if result is not None:
                 steps.append(step)
@@ -154,7 +157,7 @@ class EpisodeResolver:
             step=step,
             lookups=tuple(label for label, _ in lookup_keys(keyed)),
             used=self._use(keyed, steps),
-            upstream=upstream,
+            refused=refused,
         )
 
     def _with_state(self, request: CallRequest) -> CallRequest:
