@@ -1,4 +1,4 @@
-"""Where things are: archives that ship with the product, and stores that can be rebuilt at any time."""
+"""Where things are: what ships with the product, rebuildable stores, the weights of models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ import platformdirs
 from replay.core.determinism import read_environment
 from replay.core.errors import InputError
 
-__all__ = ["data_home", "expected_roots_file", "shipped_archives", "shipped_folder"]
+__all__ = [
+    "data_home",
+    "expected_roots_file",
+    "manifests_folder",
+    "shipped_archives",
+    "shipped_folder",
+    "weights_folder",
+]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -19,14 +26,15 @@ def shipped_folder() -> Path:
 
     Errors:  InputError when the installation lost them.
     """
-    for folder in (_PACKAGE / "_data" / "snapshots", _PACKAGE.parent / "snapshots"):
-        if folder.is_dir():
-            return folder
-    raise InputError(
-        "the shipped archives are not there",
-        expected="the folder snapshots/ in the checkout or in the installed package",
-        next_step="install the package again",
-    )
+    return _packaged("snapshots", "the shipped archives")
+
+
+def manifests_folder() -> Path:
+    """Folder of the model manifests: package data in a wheel, `models/` in a checkout.
+
+    Errors:  InputError when the installation lost them.
+    """
+    return _packaged("models", "the model manifests")
 
 
 def shipped_archives() -> tuple[Path, ...]:
@@ -45,3 +53,22 @@ def data_home(option: Path | None = None) -> Path:
         return option
     named = read_environment("REPLAY_HOME")
     return Path(named) if named else Path(platformdirs.user_cache_dir("replay-bench", appauthor=False))
+
+
+def weights_folder(option: Path | None = None) -> Path:
+    """Folder for weights of models: below the option, else $REPLAY_MODELS, else below `data_home`."""
+    if option is not None:
+        return option / "models"
+    named = read_environment("REPLAY_MODELS")
+    return Path(named) if named else data_home() / "models"
+
+
+def _packaged(name: str, what: str) -> Path:
+    for folder in (_PACKAGE / "_data" / name, _PACKAGE.parent / name):
+        if folder.is_dir():
+            return folder
+    raise InputError(
+        f"{what} are not there",
+        expected=f"the folder {name}/ in the checkout or in the installed package",
+        next_step="install the package again",
+    )
