@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NewType, cast
+from typing import TYPE_CHECKING, Any, Final, NewType
 
 from replay.core.determinism import pin_environment
 from replay.core.errors import InternalError, MissingExtraError, ModelError
@@ -274,7 +274,8 @@ class Library:
         if "\0" in text or "\0" in root:
             raise ModelError("a grammar with a NUL character", expected="GBNF text")
         self._log.clear()
-        handle = self._c.llama_sampler_init_grammar(vocab.handle, text.encode(), root.encode())
+        with self._log.capture_stderr():
+            handle = self._c.llama_sampler_init_grammar(vocab.handle, text.encode(), root.encode())
         if not handle:
             raise ModelError(f"the grammar cannot be compiled: {self._log.reason()}", expected="GBNF text")
         return GrammarHandle(handle)
@@ -294,16 +295,18 @@ class Library:
         """Move a grammar on by a token it allows; with any other the library ends the process."""
         self._c.llama_sampler_accept(grammar, token)
 
-    def candidate_type(self) -> np.dtype[Any]:
-        """Describe one candidate of `filter_candidates` as a numpy record."""
+    def new_candidates(self, count: int) -> npt.NDArray[Any]:
+        """Make an array of candidate records with the ids 0, 1, 2... for `filter_candidates`."""
         kinds = self._np
         fields = [("id", kinds.int32), ("logit", kinds.float32), ("p", kinds.float32)]
-        return cast("np.dtype[Any]", kinds.dtype(fields))
+        candidates: npt.NDArray[Any] = kinds.zeros(count, dtype=fields)
+        candidates["id"] = kinds.arange(count)
+        return candidates
 
     def filter_candidates(self, grammar: GrammarHandle, candidates: npt.NDArray[Any]) -> None:
         """Set the logit of each candidate that the grammar refuses to minus infinity, in place.
 
-        Shape:   one-dimensional, contiguous, of `candidate_type`.
+        Shape:   from `new_candidates`.
         """
         data = candidates.ctypes.data_as(ctypes.POINTER(self._c.llama_token_data))
         array = self._c.llama_token_data_array(data=data, size=len(candidates), selected=-1, sorted=False)
