@@ -5,6 +5,8 @@
     +-- InputError                   3  a file, a record or a setting from outside is wrong
     |   +-- CanonicalError           3  a value that cannot be hashed honestly
     |   +-- MissingExtraError        3  an optional package is not installed
+    |   +-- GrammarError             3  a schema that cannot constrain, or a text that does not fit one
+    |   +-- HistoryError             3  a conversation that no prompt can be made of
     +-- MissError                    4  nothing recorded answers a request
     |   +-- RecordMissError          7  nothing answers and no live upstream could
     |   +-- SimulationError          4  a simulator gave nothing that may pass for an answer
@@ -34,6 +36,8 @@ __all__ = [
     "DamagedError",
     "DivergedError",
     "FormatError",
+    "GrammarError",
+    "HistoryError",
     "InputError",
     "InternalError",
     "LimitError",
@@ -122,6 +126,14 @@ class CanonicalError(InputError):
 
 class MissingExtraError(InputError):
     """An optional package is needed; the message names the extra that brings it."""
+
+
+class GrammarError(InputError):
+    """A schema that cannot be turned into a grammar, or a text that does not fit its schema."""
+
+
+class HistoryError(InputError):
+    """A conversation that no prompt can be made of, for example a tool result without its call."""
 
 
 class StoreError(ReplayError):
