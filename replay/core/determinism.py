@@ -31,6 +31,7 @@ __all__ = [
     "NetworkGuard",
     "Stopwatch",
     "Stream",
+    "building_environment",
     "child_environment",
     "count_cpus",
     "derive_seed",
@@ -185,14 +186,29 @@ _PASSED_ON: Final = frozenset(
 )
 
 
+_BUILD_SETTINGS: Final = frozenset(
+    {
+        "ARCHFLAGS",
+        "CFLAGS",
+        "CPPFLAGS",
+        "CXXFLAGS",
+        "FORCE_CMAKE",
+        "LDFLAGS",
+        "MAKEFLAGS",
+        "SOURCE_DATE_EPOCH",
+    }
+)
+
+
 def read_environment(name: str, default: str = "") -> str:
     """Read one environment variable; where to look and what to show, never what an answer is."""
     return os.environ.get(name, default)
 
 
 def pin_environment(prefixes: tuple[str, ...], values: Mapping[str, str]) -> None:
-    """Drop every variable of this process with one of the prefixes, then set `values`: for C libraries that
-    read the environment while they compute.
+    """Drop every variable of this process with one of the prefixes, then set `values`.
+
+    For C libraries that read the environment while they compute.
     """
     for name in sorted(os.environ):
         if name.startswith(prefixes):
@@ -218,6 +234,19 @@ def fetching_environment() -> dict[str, str]:
     """
     passed = {name: value for name, value in sorted(os.environ.items()) if not name.startswith("PYTHON")}
     return passed | _PINNED
+
+
+def building_environment() -> dict[str, str]:
+    """Build the environment of a child process that compiles: as for fetching, without flags of the caller.
+
+    `CFLAGS=-march=native` or a SOURCE_DATE_EPOCH of the shell would make another program of one source.
+    """
+    passed = fetching_environment()
+    return {
+        name: value
+        for name, value in passed.items()
+        if name not in _BUILD_SETTINGS and not name.startswith(("CMAKE_", "GGML_", "LLAMA_", "SKBUILD_"))
+    }
 
 
 def count_cpus() -> int:

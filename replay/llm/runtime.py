@@ -158,8 +158,8 @@ def _parse_info(text: str) -> dict[str, dict[str, int]]:
     """Read `CPU : AVX = 1 | AVX2 = 1 | BLAS : ...` into backend -> feature -> value."""
     parts: dict[str, dict[str, int]] = {}
     names = list(_BACKEND.finditer(text))
-    for found, following in zip(names, [*names[1:], None], strict=True):
-        end = following.start() if following else len(text)
+    ends = [*(found.start() for found in names[1:]), len(text)]
+    for found, end in zip(names, ends, strict=False):
         features = {name: int(value) for name, value in _FEATURE.findall(text[found.end() : end])}
         parts.setdefault(found.group(1), {}).update(features)
     return parts

@@ -1,0 +1,319 @@
+"""Builds the pinned llama.cpp once and keeps the wheel: `python -m replay.llm.build` (`make llama`).
+
+What is pinned and why is in `models/README.md`. The wheel lies in a folder named by version, platform and the
+digest of the flags, so another set of flags is another folder, and a wheel that is there is used again after
+its hash was checked. pip's own cache of built wheels is kept out: it does not know the flags, and would hand
+a default build to whoever asks next.
+
+Writes to standard error, because it is a tool of the Makefile; `main` returns an exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.metadata
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from replay.core.canonical import canonical_bytes, digest
+from replay.core.determinism import Stopwatch, building_environment
+from replay.core.errors import ModelError, ReplayError, StoreError
+from replay.core.types import Record
+from replay.llm.runtime import BINDING_VERSION
+from replay.store.archive.atomic import write_whole
+
+__all__ = [
+    "BuildPlan",
+    "Progress",
+    "build_wheel",
+    "find_built",
+    "is_installed",
+    "main",
+    "pinned_flags",
+    "plan_build",
+    "say",
+]
+
+_SDIST_SHA256: Final = "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"
+_PACKAGE: Final = "llama-cpp-python"
+
+# Flags of every platform: no kernels that switch on the size of a batch, no second library that computes.
+_COMMON: Final = (
+    "-DGGML_NATIVE=OFF",
+    "-DGGML_OPENMP=OFF",
+    "-DGGML_LLAMAFILE=OFF",
+    "-DGGML_CPU_REPACK=OFF",
+    "-DGGML_CPU_KLEIDIAI=OFF",
+    "-DGGML_BLAS=OFF",
+    "-DGGML_ACCELERATE=OFF",
+    "-DMTMD_BUILD=OFF",
+    "-DLLAVA_BUILD=OFF",
+)
+_X86: Final = ("-DGGML_AVX=ON", "-DGGML_AVX2=ON", "-DGGML_FMA=ON", "-DGGML_F16C=ON", "-DGGML_BMI2=ON")
+# Dot products, but neither i8mm (its kernels take rows in pairs) nor SVE (its width differs by processor).
+_ARM: Final = ("-DGGML_CPU_ARM_ARCH=armv8.2-a+dotprod",)
+_FLAGS: Final = {"x86_64": _X86, "amd64": _X86, "aarch64": _ARM, "arm64": _ARM}
+
+_STEP: Final = re.compile(r"\[(\d{1,6})/(\d{1,6})\]")
+_SAID_PERCENT: Final = 10  # without a terminal, a line of progress is written when so much more is done
+_TOLD_CHARACTERS: Final = 300
+_COMPILERS: Final = (("cc", "gcc", "clang"), ("c++", "g++", "clang++"))
+
+
+class BuildPlan(Record, frozen=True, kw_only=True):
+    """What is built: the version, for which platform, with which flags."""
+
+    version: str
+    platform: str
+    """System, processor and the kind of C library, as far as wheels differ by it."""
+    flags: tuple[str, ...]
+
+    @property
+    def folder(self) -> str:
+        """Name of the folder its wheel lies in."""
+        short = digest("llama-flags", [self.version, self.platform, list(self.flags)])[7:19]
+        return f"llama-{self.version}-{self.platform}-{short}"
+
+
+class _Built(Record, frozen=True, kw_only=True):
+    """What lies beside a wheel."""
+
+    wheel: str
+    sha256: str
+    plan: BuildPlan
+
+
+class Progress:
+    """Tells on one stream how far a build is, from the `[n/m]` of its output."""
+
+    def __init__(self) -> None:
+        """Start the clock."""
+        self._watch = Stopwatch()
+        self._said = -_SAID_PERCENT
+        self._draws = sys.stderr.isatty()
+
+    def line(self, text: str) -> None:
+        """Look at one line of the build's output."""
+        found = _STEP.search(text)
+        if found is None or not int(found.group(2)):
+            return
+        done, total = int(found.group(1)), int(found.group(2))
+        percent = min(100, 100 * done // total)
+        if self._draws:
+            sys.stderr.write(f"\r[llama] {self._state(percent, done, total)}\x1b[K")
+            sys.stderr.flush()
+        elif percent >= self._said + _SAID_PERCENT:
+            self._said = percent
+            say(self._state(percent, done, total))
+
+    def end(self, text: str) -> None:
+        """Write the last line."""
+        if self._draws:
+            sys.stderr.write("\r\x1b[K")
+        say(f"{text} after {self._watch.elapsed_s():.0f} s")
+
+    def _state(self, percent: int, done: int, total: int) -> str:
+        return f"{percent:3d} %, {done} of {total} files, {self._watch.elapsed_s():.0f} s"
+
+
+def say(text: str) -> None:
+    """Write one line of progress."""
+    sys.stderr.write(f"[llama] {text}\n")
+    sys.stderr.flush()
+
+
+def pinned_flags(machine: str) -> tuple[str, ...]:
+    """Return the flags for a processor family. Errors: ModelError for one without a pinned build."""
+    own = _FLAGS.get(machine.lower())
+    if own is None:
+        raise ModelError(
+            f"there is no pinned llama.cpp build for {machine!r}",
+            expected=f"one of: {', '.join(sorted(_FLAGS))}",
+            next_step="frozen answers replay without a model on every machine",
+        )
+    return (*_COMMON, *own)
+
+
+def plan_build() -> BuildPlan:
+    """Plan the build for this machine."""
+    machine = platform.machine().lower()
+    name = "-".join(part for part in (platform.system().lower(), machine, platform.libc_ver()[0]) if part)
+    return BuildPlan(version=BINDING_VERSION, platform=name, flags=pinned_flags(machine))
+
+
+def find_built(plan: BuildPlan, root: Path) -> Path | None:
+    """Return a wheel that was built before by the same plan and is unharmed."""
+    folder = root / plan.folder
+    try:
+        built = msgspec.json.decode((folder / "built.json").read_bytes(), type=_Built)
+        wheel = folder / Path(built.wheel).name
+        if built.plan == plan and hashlib.sha256(wheel.read_bytes()).hexdigest() == built.sha256:
+            return wheel
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return None
+
+
+def build_wheel(plan: BuildPlan, root: Path, progress: Progress) -> Path:
+    """Build the wheel into its folder, whole or not at all.
+
+    Errors:  ModelError without a compiler, without the source, or when the build fails, with its last words.
+    """
+    _check_compilers()
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root, prefix=".build-") as name:
+        work = Path(name)
+        source = work / "source.txt"
+        source.write_text(f"{_PACKAGE}=={plan.version} --hash=sha256:{_SDIST_SHA256}\n", "utf-8")
+        command = [
+            sys.executable, "-P", "-m", "pip", "wheel", "--verbose", "--no-deps", "--no-cache-dir",
+            "--require-hashes", "--no-binary", _PACKAGE, "--disable-pip-version-check", "--no-input",
+            "--wheel-dir", str(work / "wheel"), "--requirement", str(source),
+        ]  # fmt: skip
+        log = root / "build.log"
+        if _run(command, plan, log, progress):
+            raise _failed(log)
+        (wheel,) = sorted((work / "wheel").glob("*.whl"))
+        return _keep(plan, wheel, root)
+
+
+def _keep(plan: BuildPlan, wheel: Path, root: Path) -> Path:
+    folder = root / plan.folder
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    kept = wheel.rename(folder / wheel.name)
+    sha256 = hashlib.sha256(kept.read_bytes()).hexdigest()
+    built = _Built(wheel=kept.name, sha256=sha256, plan=plan)
+    with write_whole(folder / "built.json", overwrite=True) as file:
+        file.write(canonical_bytes(msgspec.to_builtins(built)))
+    return kept
+
+
+def _check_compilers() -> None:
+    for names in _COMPILERS:
+        if not any(shutil.which(name) for name in names):
+            raise ModelError(
+                f"no compiler: none of {', '.join(names)} is on the PATH",
+                expected="a C and a C++ compiler (on Debian: apt install g++)",
+                next_step="install one and run make llama; or copy .wheels/ from a machine that has built it",
+            )
+
+
+def _run(command: Sequence[str], plan: BuildPlan, log: Path, progress: Progress) -> int:
+    """Run pip and follow its output; everything also goes to the log."""
+    environment = building_environment() | {"CMAKE_ARGS": " ".join(plan.flags)}
+    with (
+        log.open("w", encoding="utf-8") as file,
+        subprocess.Popen(  # noqa: S603  our own interpreter, a fixed command, no shell
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            encoding="utf-8",
+            errors="replace",
+        ) as child,
+    ):
+        try:
+            for line in child.stdout or ():
+                file.write(line)
+                progress.line(line)
+            return child.wait()
+        finally:
+            if child.poll() is None:
+                child.kill()
+
+
+def _failed(log: Path) -> ModelError:
+    lines = [line.strip() for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
+    return ModelError(
+        f"llama-cpp-python could not be built: {_last_words(lines)[:_TOLD_CHARACTERS]}",
+        where=str(log),
+        expected=f"{_PACKAGE} {BINDING_VERSION} as source and CMake (3.21 or later), from the package index",
+        next_step="read the log; or copy .wheels/ from a machine that has built it",
+    )
+
+
+def _last_words(lines: Sequence[str]) -> str:
+    """Choose the line that says why: a missing package or tool, a compiler's error, else the last one."""
+    for mark in ("No matching distribution", "could not find", "CMake Error", "error:", "ERROR"):
+        found = next((line for line in lines if mark in line), "")
+        if found:
+            return found
+    return lines[-1] if lines else "no output"
+
+
+def is_installed(wheel: Path) -> bool:
+    """Say whether this very build is installed: every file of the wheel is recorded with its hash."""
+    try:
+        installed = importlib.metadata.distribution(_PACKAGE).read_text("RECORD") or ""
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    with zipfile.ZipFile(wheel) as archive:
+        (record,) = (name for name in archive.namelist() if name.endswith(".dist-info/RECORD"))
+        wanted = archive.read(record).decode().splitlines()
+    return {line for line in wanted if ",sha256=" in line} <= set(installed.splitlines())
+
+
+def _install(wheel: Path) -> None:
+    say(f"installing {wheel.name}")
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-input",
+    ]
+    # Twice: the first brings what it needs from the index, the second replaces a default build of the same
+    # version, which pip would take for the same thing.
+    for extra in ([], ["--force-reinstall", "--no-deps"]):
+        done = subprocess.run(  # noqa: S603  our own interpreter, a fixed command, no shell
+            [*command, *extra, str(wheel)], check=False, env=building_environment()
+        )
+        if done.returncode:
+            raise ModelError(
+                f"{wheel.name} is built but could not be installed",
+                expected="numpy, jinja2, diskcache and typing-extensions from the package index",
+                next_step=f"pip install {wheel}",
+            )
+
+
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Build the pinned wheel unless it is there, install it if asked, and print its path."""
+    parser = argparse.ArgumentParser(prog="python -m replay.llm.build", description=__doc__)
+    parser.add_argument("--wheels", type=Path, default=Path(".wheels"), help="folder for built wheels")
+    parser.add_argument("--install", action="store_true", help="install it into this environment")
+    options = parser.parse_args(None if arguments is None else list(arguments))
+    try:
+        plan = plan_build()
+        wheel = find_built(plan, options.wheels)
+        if wheel is None:
+            say(f"building {_PACKAGE} {plan.version} for {plan.platform}: some minutes, once")
+            progress = Progress()
+            wheel = build_wheel(plan, options.wheels, progress)
+            progress.end("built")
+        if options.install and not is_installed(wheel):
+            _install(wheel)
+    except (ReplayError, OSError) as error:
+        sys.stderr.write(f"replay: {error}\n")
+        return getattr(error, "exit_code", StoreError.exit_code)
+    sys.stdout.write(f"{wheel}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
