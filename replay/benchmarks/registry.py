@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Final, cast
+from typing import Final, Protocol, cast
 
 from replay.core.errors import InputError
 from replay.core.protocols import Benchmark, Importer
+from replay.core.types import Json, ToolSpec
 
-__all__ = ["get_benchmark", "get_importer", "names"]
+__all__ = ["ApiRules", "get_api_rules", "get_benchmark", "get_importer", "names"]
 
 _BENCHMARKS: Final[Mapping[str, tuple[str, str]]] = {
     "stabletoolbench": ("replay.benchmarks.stabletoolbench.benchmark", "StableToolBench"),
@@ -21,6 +22,24 @@ _IMPORTERS: Final[Mapping[str, tuple[str, str]]] = {
     "stabletoolbench": ("replay.benchmarks.stabletoolbench.importing.importer", "StableToolBenchImporter"),
 }
 """Module and class of each importer; apart, because a replay never needs one."""
+
+
+_API_RULES: Final[Mapping[str, tuple[str, str]]] = {
+    "stabletoolbench": ("replay.benchmarks.stabletoolbench.api_rules", "StableToolBenchApis"),
+}
+"""Module and class of what a benchmark tells a simulator; needed when one is asked."""
+
+
+class ApiRules(Protocol):
+    """What a benchmark knows of its APIs that a simulator must be told."""
+
+    def document(self, spec: ToolSpec) -> Json:
+        """Documentation of an API, parameters included, in the order it is shown."""
+        ...
+
+    def schema(self, spec: ToolSpec) -> Json:
+        """JSON Schema of an API's answers. Raises InputError when its recorded shape cannot be used."""
+        ...
 
 
 def names() -> tuple[str, ...]:
@@ -36,6 +55,11 @@ def get_benchmark(name: str) -> Benchmark:
 def get_importer(name: str) -> Importer:
     """Make the importer of that benchmark. Raises InputError listing the known names."""
     return cast("Importer", _make(name, _IMPORTERS))
+
+
+def get_api_rules(name: str) -> ApiRules | None:
+    """Make what that benchmark tells a simulator; None when it has no rules of its own."""
+    return cast("ApiRules", _make(name, _API_RULES)) if name in _API_RULES else None
 
 
 def _make(name: str, table: Mapping[str, tuple[str, str]]) -> object:

@@ -1,8 +1,9 @@
 """Worker processes: items go out in plan order, results come back in plan order.
 
 Processes are spawned, never forked: stores and models must be opened where they are used. What crosses the
-border are encoded records of our own. A worker that dies takes its item with it and ends the run with one
-clear error once everything before that item is merged, so the run can be resumed from there.
+border are encoded records of our own. A worker may run several items at once (WorkerSpec.width). One that
+dies takes its items with it and ends the run with one clear error once everything before the first of them
+is merged, so the run can be resumed from there.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -23,7 +26,7 @@ from replay.core.errors import InternalError, ReplayError
 from replay.core.types import Record
 from replay.engine.plan import PlanItem
 from replay.engine.rundir.lines import EpisodeLines, encode_episode
-from replay.engine.worker import WorkerSpec, make_worker
+from replay.engine.worker import EpisodeWorker, WorkerSpec, make_worker
 
 __all__ = ["WorkerCrew"]
 
@@ -34,9 +37,18 @@ _GRACE_S: Final = 5.0
 """How long a worker may take to close its stores before it is ended."""
 
 
+class _Order(Record, frozen=True, kw_only=True):
+    """One item on its way to a worker."""
+
+    number: int
+    """Its place in the plan, which comes back with the reply."""
+    item: PlanItem
+
+
 class _Failure(Record, frozen=True, kw_only=True, tag="failure"):
     """What went wrong in a worker, ready to be raised again."""
 
+    number: int
     kind: str
     what: str
     where: str = ""
@@ -45,6 +57,7 @@ class _Failure(Record, frozen=True, kw_only=True, tag="failure"):
 
 
 class _Done(Record, frozen=True, kw_only=True, tag="done"):
+    number: int
     lines: EpisodeLines
 
 
@@ -55,6 +68,7 @@ class WorkerCrew:
         """Start `jobs` processes; each builds its own worker from `spec`."""
         context = multiprocessing.get_context("spawn")
         document = msgspec.msgpack.encode(spec)
+        self._width = spec.width
         self._members: list[_Member] = []
         try:
             for _ in range(jobs):
@@ -88,7 +102,7 @@ class WorkerCrew:
         given = 0
         for index in range(len(items)):
             while index not in finished:
-                limit = min(len(items), index + _AHEAD * len(self._members))
+                limit = min(len(items), index + _AHEAD * self._width * len(self._members))
                 given = self._hand_out(items, given, limit)
                 finished.update(self._collect(items))
             result = finished.pop(index)
@@ -112,43 +126,43 @@ class WorkerCrew:
         self._members = []
 
     def _hand_out(self, items: Sequence[PlanItem], given: int, limit: int) -> int:
-        for member in self._members:
-            if given < limit and member.item is None:
-                member.item = given
-                # A worker that is gone is noticed when its answer is collected.
-                with contextlib.suppress(OSError):
-                    member.connection.send_bytes(msgspec.msgpack.encode(items[given]))
-                given += 1
+        """Give out items up to `limit`, one to each worker in turn, until all have as many as they run."""
+        for filled in range(self._width):
+            for member in self._members:
+                if given < limit and len(member.items) <= filled:
+                    member.items.add(given)
+                    order = _Order(number=given, item=items[given])
+                    # A worker that is gone is noticed when its answer is collected.
+                    with contextlib.suppress(OSError):
+                        member.connection.send_bytes(msgspec.msgpack.encode(order))
+                    given += 1
         return given
 
     def _collect(self, items: Sequence[PlanItem]) -> dict[int, EpisodeLines | ReplayError]:
-        """Wait for at least one busy worker and take what is ready; a dead worker's item is its error."""
-        ready = set(wait([member.connection for member in self._members if member.item is not None]))
+        """Wait for at least one busy worker and take what is ready; a dead worker's items are its error."""
+        ready = set(wait([member.connection for member in self._members if member.items]))
         collected: dict[int, EpisodeLines | ReplayError] = {}
         for member in [member for member in self._members if member.connection in ready]:
-            number = member.item
-            if number is None:
-                continue
             try:
                 reply = msgspec.msgpack.decode(member.connection.recv_bytes(), type=_Done | _Failure)
             except (EOFError, OSError):
-                collected[number] = _died(member, items[number])
+                collected |= {number: _died(member, items[number]) for number in sorted(member.items)}
                 self._members.remove(member)
                 continue
-            member.item = None
-            collected[number] = _to_error(reply) if isinstance(reply, _Failure) else reply.lines
+            member.items.discard(reply.number)
+            collected[reply.number] = _to_error(reply) if isinstance(reply, _Failure) else reply.lines
         if not collected:
             raise InternalError("no worker is left to answer", expected="at least one busy worker")
         return collected
 
 
 class _Member:
-    """One process, its connection, and the number of the item it works on."""
+    """One process, its connection, and the numbers of the items it works on."""
 
     def __init__(self, process: SpawnProcess, connection: Connection) -> None:
         self.process = process
         self.connection = connection
-        self.item: int | None = None
+        self.items: set[int] = set()
 
 
 @contextlib.contextmanager
@@ -168,47 +182,72 @@ def _interrupts_blocked() -> Iterator[None]:
 
 def _serve(connection: Connection, document: bytes) -> None:
     """Answer items until the other side hangs up. Runs in the worker process."""
+    spec = msgspec.msgpack.decode(document, type=WorkerSpec)
+    outlet = _Outlet(connection)
     try:
-        worker = make_worker(msgspec.msgpack.decode(document, type=WorkerSpec))
+        worker = make_worker(spec)
     except ReplayError as error:
-        _refuse(connection, _to_failure(error))
+        while (order := _receive(connection)) is not None:
+            if not outlet.send(_to_failure(error, order.number)):
+                return
         return
+    pool = ThreadPoolExecutor(spec.width, thread_name_prefix="lane") if spec.width > 1 else None
     try:
-        while (message := _receive(connection)) is not None:
-            try:
-                result = worker.run(msgspec.msgpack.decode(message, type=PlanItem))
-                reply: _Done | _Failure = _Done(lines=encode_episode(result))
-            except ReplayError as error:
-                reply = _to_failure(error)
-            if not _send(connection, reply):
+        while (order := _receive(connection)) is not None:
+            if pool is not None:
+                pool.submit(_work, worker, order, outlet)
+            elif not _work(worker, order, outlet):
                 return
     finally:
+        if pool is not None:
+            worker.halt()
+            pool.shutdown(wait=True, cancel_futures=True)
         worker.close()
 
 
-def _refuse(connection: Connection, failure: _Failure) -> None:
-    while _receive(connection) is not None:
-        if not _send(connection, failure):
-            return
+class _Outlet:
+    """The way back to the parent; one thread sends at a time."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def send(self, reply: _Done | _Failure) -> bool:
+        """Send a reply; False when nobody listens any more."""
+        document = msgspec.msgpack.encode(reply)
+        try:
+            with self._lock:
+                self._connection.send_bytes(document)
+        except OSError:
+            return False
+        return True
 
 
-def _receive(connection: Connection) -> bytes | None:
+def _work(worker: EpisodeWorker, order: _Order, outlet: _Outlet) -> bool:
+    """Run one item and send what came of it."""
     try:
-        return connection.recv_bytes()
+        reply: _Done | _Failure = _Done(number=order.number, lines=encode_episode(worker.run(order.item)))
+    except ReplayError as error:
+        reply = _to_failure(error, order.number)
+    except BaseException as error:
+        # A bug in a thread would be silent, and the parent would wait for ever.
+        where = f"task {order.item.task}, trial {order.item.trial}"
+        bug = InternalError(f"internal error, {type(error).__name__}: {error}", where=where)
+        outlet.send(_to_failure(bug, order.number))
+        raise
+    return outlet.send(reply)
+
+
+def _receive(connection: Connection) -> _Order | None:
+    try:
+        return msgspec.msgpack.decode(connection.recv_bytes(), type=_Order)
     except (EOFError, OSError):
         return None
 
 
-def _send(connection: Connection, reply: _Done | _Failure) -> bool:
-    try:
-        connection.send_bytes(msgspec.msgpack.encode(reply))
-    except OSError:
-        return False
-    return True
-
-
-def _to_failure(error: ReplayError) -> _Failure:
+def _to_failure(error: ReplayError, number: int) -> _Failure:
     return _Failure(
+        number=number,
         kind=type(error).__name__,
         what=error.what,
         where=error.where,

@@ -1,7 +1,8 @@
 """Runs a plan into a run directory: in this process or in several, resumed where an earlier run stopped.
 
-The number of jobs changes nothing but the time it takes: items go out and come back in plan order, new
-snapshots are written before the lines of their episode, and no episode sees what another one has recorded.
+The number of jobs, and of items that each runs at once, changes nothing but the time it takes: items go out
+and come back in plan order, new snapshots are written before the lines of their episode, and no episode sees
+what another one has recorded.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Generator, Sequence
 
 from replay.core.errors import InputError
 from replay.core.types import Record, Snapshot
+from replay.engine.lanes import run_lanes
 from replay.engine.plan import PlanItem
 from replay.engine.processes import WorkerCrew
 from replay.engine.rundir.lines import EpisodeLines, decode_snapshots, encode_episode
@@ -79,8 +81,11 @@ def run_plan(
 def _run_here(items: Sequence[PlanItem], spec: WorkerSpec) -> Generator[EpisodeLines, None, None]:
     worker = make_worker(spec)
     try:
-        for item in items:
-            yield encode_episode(worker.run(item))
+        if spec.width == 1:
+            for item in items:
+                yield encode_episode(worker.run(item))
+        else:
+            yield from run_lanes(worker, items, width=spec.width)
     finally:
         worker.close()
 

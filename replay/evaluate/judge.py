@@ -17,7 +17,7 @@ from replay.core.errors import CanonicalError, InputError, MissError
 from replay.core.protocols import ChatModel
 from replay.core.types import ChatRequest, Json, JudgeRequest, JudgeVerdict, Record, Role, Sampling
 
-__all__ = ["ERROR", "ModelJudge", "ParsedAnswer", "ask_judge", "parse_answer"]
+__all__ = ["ERROR", "ModelJudge", "ParsedAnswer", "ask_judge", "describe_judge", "parse_answer"]
 
 ERROR: Final = "error"
 """The label of an answer that holds no verdict."""
@@ -50,8 +50,7 @@ class ModelJudge:
     @property
     def identity(self) -> Json:
         """Model, sampling and run seed: what tells this judge's verdicts from another's."""
-        sampling = {name: getattr(self._sampling, name) for name in self._sampling.__struct_fields__}
-        return {"model": self._model.identity, "sampling": sampling, "seed": self._seed}
+        return describe_judge(self._model.identity, seed=self._seed, sampling=self._sampling)
 
     def decide(self, request: JudgeRequest) -> JudgeVerdict | None:
         """Answer one question; None if only a frozen verdict may answer it, or the model has no answer."""
@@ -84,6 +83,13 @@ class ModelJudge:
             provenance=completion.provenance,
             judge=_name(self._model.identity),
         )
+
+
+def describe_judge(model: Json, *, seed: int = 0, sampling: Sampling | None = None) -> Json:
+    """Identity of a judge made of the model of that identity."""
+    chosen = sampling or Sampling()
+    fields = {name: getattr(chosen, name) for name in chosen.__struct_fields__}
+    return {"model": model, "sampling": fields, "seed": seed}
 
 
 def ask_judge(
@@ -174,5 +180,6 @@ def _read(text: str, choices: Sequence[str], field: str) -> ParsedAnswer:
 
 def _name(identity: Json) -> str:
     """A short name for reports; the whole identity is in the verdict's key."""
-    name = identity.get("name", "") if isinstance(identity, dict) else identity
-    return name if isinstance(name, str) and name else str(digest("judge", identity))
+    names = [identity.get("name"), identity.get("model")] if isinstance(identity, dict) else [identity]
+    named = next((name for name in names if isinstance(name, str) and name), "")
+    return named or str(digest("judge", identity))

@@ -41,10 +41,14 @@ class RecordedJudge:
 class RecordingJudge:
     """Asks another judge and writes its verdicts to the overlay."""
 
-    def __init__(self, inner: Judge, overlay: SnapshotWriter) -> None:
-        """Record what `inner` says, under its own identity."""
+    def __init__(self, inner: Judge, overlay: SnapshotWriter, *, keep_errors: bool = False) -> None:
+        """Record what `inner` says, under its own identity.
+
+        keep_errors: also record what could not be read, for a judge that would say the same again.
+        """
         self._inner = inner
         self._overlay = overlay
+        self._keep_errors = keep_errors
 
     @property
     def identity(self) -> Json:
@@ -54,11 +58,11 @@ class RecordingJudge:
     def decide(self, request: JudgeRequest) -> JudgeVerdict | None:
         """Return the inner judge's verdict, recorded unless it is an error.
 
-        A verdict that could not be read from the judge's text (label `error`) is a typed outcome and is not
-        written, so that a later run may ask again.
+        A verdict that could not be read from the judge's text (label `error`) is a typed outcome; unless
+        asked to keep it, it is not written, so that a later run may ask again.
         """
         verdict = self._inner.decide(request)
-        if verdict is None or verdict.label == "error":
+        if verdict is None or (verdict.label == "error" and not self._keep_errors):
             return verdict
         snapshot = make_verdict_snapshot(self.identity, request, verdict)
         self._overlay.put(snapshot)

@@ -27,8 +27,9 @@ __all__ = [
 ]
 
 REPEATABLE: Final = COMPLETE | {"length", "refused"}
-"""Finish reasons that belong to the model and are recorded, truncated ones as truncated. An `error` belongs
-to the way there (a lost connection, a full context) and is recorded only on request."""
+"""Finish reasons that belong to the model and are recorded, truncated ones as truncated. An `error` of a
+remote model belongs to the way there (a lost connection) and is recorded only on request; one of a local
+model is as repeatable as an answer (a full context), and whoever sets it up asks for that."""
 
 _CONSIDERED: Final = 300
 """Recorded requests that a miss is compared with: whole conversations are long, and misses come in crowds."""
@@ -58,10 +59,18 @@ class RecordedModel:
         Errors:  MissError naming the fields that differ from the nearest recorded request;
                  DamagedError when the recorded bytes cannot be read.
         """
+        found = self.find(request, seed=seed, trial=trial)
+        if found is None:
+            raise self._miss(request, seed=seed, trial=trial)
+        return found
+
+    def find(self, request: ChatRequest, *, seed: int, trial: int) -> Completion | None:
+        """Return the recorded completion of exactly this request, seed and trial, or None.
+
+        Errors:  DamagedError when the recorded bytes cannot be read.
+        """
         snapshot = self._store.get(completion_key(self._identity, request, seed=seed, trial=trial))
-        if snapshot is not None:
-            return read_completion(snapshot)
-        raise self._miss(request, seed=seed, trial=trial)
+        return None if snapshot is None else read_completion(snapshot)
 
     def _miss(self, request: ChatRequest, *, seed: int, trial: int) -> MissError:
         scope = model_scope(self._identity)
@@ -113,7 +122,7 @@ class RecordingModel:
 class ChainedModel:
     """Asks recorded completions first and another model of the same identity on a miss."""
 
-    def __init__(self, recorded: ChatModel, fallback: ChatModel) -> None:
+    def __init__(self, recorded: RecordedModel, fallback: ChatModel) -> None:
         """Keep both. Raises InputError when they are not one model: answers of two must never mix."""
         if canonical_bytes(recorded.identity) != canonical_bytes(fallback.identity):
             raise InputError(
@@ -130,10 +139,8 @@ class ChainedModel:
 
     def complete(self, request: ChatRequest, *, seed: int, trial: int) -> Completion:
         """Return the recorded completion, else the other model's. Corrupt records are errors, not misses."""
-        try:
-            return self._recorded.complete(request, seed=seed, trial=trial)
-        except MissError:
-            return self._fallback.complete(request, seed=seed, trial=trial)
+        found = self._recorded.find(request, seed=seed, trial=trial)
+        return found or self._fallback.complete(request, seed=seed, trial=trial)
 
 
 class RecordingModels:
@@ -161,7 +168,7 @@ class RecordingModels:
 class ChainedModels:
     """Gives each episode recorded completions backed by its own model."""
 
-    def __init__(self, recorded: ChatModelFactory, fallback: ChatModelFactory) -> None:
+    def __init__(self, recorded: RecordedModel, fallback: ChatModelFactory) -> None:
         """Keep both; they must be one model."""
         self._recorded = recorded
         self._fallback = fallback
@@ -173,8 +180,7 @@ class ChainedModels:
 
     def for_episode(self, task: str, *, trial: int) -> ChainedModel:
         """Return the chain of one episode."""
-        recorded = self._recorded.for_episode(task, trial=trial)
-        return ChainedModel(recorded, self._fallback.for_episode(task, trial=trial))
+        return ChainedModel(self._recorded, self._fallback.for_episode(task, trial=trial))
 
 
 def _explain(near: NearRequest, considered: int, *, more: bool) -> str:

@@ -84,21 +84,22 @@ class Simulator(Protocol):
 
 
 class SourceSimulator:
-    """A simulator made of a tool source that needs no documentation."""
+    """A simulator made of any tool source."""
 
-    def __init__(self, source: ToolSource, identity: Json) -> None:
-        """Simulate with `source` under this identity."""
+    def __init__(self, source: ToolSource, identity: Json, document: Documented) -> None:
+        """Simulate with `source` under this identity; its answers are kept apart by documentation too."""
         self._source = source
         self._identity = identity
+        self._document = document
 
     @property
     def identity(self) -> Json:
         """The identity it was given."""
         return self._identity
 
-    def document(self, request: CallRequest) -> Digest:  # noqa: ARG002
-        """No documentation is shown."""
-        return Digest("")
+    def document(self, request: CallRequest) -> Digest:
+        """Digest of the documentation, which the source may look at."""
+        return self._document(request)
 
     def simulate(self, request: CallRequest, *, occurrence: int) -> ApiAnswer | None:
         """Ask the source."""

@@ -1,8 +1,9 @@
-"""Which agent is evaluated and whose verdicts are read: names and `kind:PATH` words become plans."""
+"""Who plays which role: names, `kind:PATH` and `model:NAME` words become plans."""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -13,23 +14,35 @@ from replay.core.protocols import Benchmark
 from replay.core.types import Json
 from replay.llm.scripted import ScriptedCandidate
 from replay.wiring.library import Library
-from replay.wiring.sources import RECORDED, SCRIPTED, CandidatePlan
+from replay.wiring.roles import ModelPlan, RolePlan
+from replay.wiring.sources import MODEL, RECORDED, SCRIPTED, CandidatePlan
 from replay.wiring.workers import read_candidate_outputs
 
-__all__ = ["OUTPUTS", "choose_candidate", "choose_judge", "choose_outputs"]
+__all__ = ["OUTPUTS", "FindModel", "choose_candidate", "choose_judge", "choose_outputs", "choose_role"]
 
 OUTPUTS = "outputs"
 
+FindModel = Callable[[str], ModelPlan]
+"""Finds a local model by name or file."""
 
-def choose_candidate(word: str, name: str, benchmark: Benchmark, library: Library) -> CandidatePlan:
-    """Read the candidate's word: a recorded name, `scripted:FILE`, `outputs:PATH`, or nothing.
+
+def choose_candidate(
+    word: str, name: str, benchmark: Benchmark, library: Library, *, find: FindModel | None = None
+) -> CandidatePlan:
+    """Read the candidate's word: a recorded name, `model:NAME`, `scripted:FILE`, `outputs:PATH`, or nothing.
 
     Nothing means the one candidate that the archive has. A name that has outputs but no completions in the
     archive is scored from those outputs; `outputs:` without a path asks for the archive's outputs.
+    find: finds local models; without it `model:NAME` is the recorded candidate of that name.
 
-    Errors:  InputError listing what there is.
+    Errors:  InputError listing what there is; ModelError for a local model that cannot be had.
     """
     kind, colon, path = word.partition(":")
+    if colon and kind == MODEL and find is None:
+        return _recorded_model(path, library)
+    if colon and kind == MODEL and find is not None:
+        local = find(path)
+        return CandidatePlan(kind=MODEL, name=local.name, identity=local.identity, model=local)
     if colon and kind == SCRIPTED:
         model = ScriptedCandidate.load(Path(path))
         identity = model.identity
@@ -41,9 +54,49 @@ def choose_candidate(word: str, name: str, benchmark: Benchmark, library: Librar
         raise InputError(
             f"unknown kind of candidate {kind!r}",
             where=f"--candidate {word}",
-            expected="scripted:FILE, outputs:PATH, or the name of a recorded candidate",
+            expected="model:NAME, scripted:FILE, outputs:PATH, or the name of a recorded candidate",
         )
     return _recorded(word or name, benchmark, library)
+
+
+def choose_role(
+    word: str,
+    option: str,
+    rows: Mapping[str, Json],
+    *,
+    find: FindModel | None,
+    describe: Callable[[Json], Json],
+) -> RolePlan | None:
+    """Read the word of a role beside the candidate: `model:NAME`, a recorded name, or nothing.
+
+    rows: identities of the models that are recorded in this role, by name.
+    find: finds local models; without it `model:NAME` is the recorded one of that name.
+    describe: identity of a model -> its identity in the role.
+
+    Errors:  InputError listing the recorded names; ModelError for a local model that cannot be had.
+    """
+    if not word:
+        return None
+    kind, colon, name = word.partition(":")
+    if colon and kind != MODEL:
+        raise InputError(
+            f"unknown kind of model {kind!r}",
+            where=f"{option} {word}",
+            expected="model:NAME, or the name of a recorded one",
+        )
+    if colon and find is not None:
+        model = find(name)
+        return RolePlan(name=model.name, identity=describe(model.identity), model=model)
+    wanted = name if colon else word
+    if wanted not in rows:
+        close = difflib.get_close_matches(wanted, rows, n=1)
+        raise InputError(
+            f"nothing is recorded of {wanted!r} in this role",
+            where=option,
+            expected=f"one of: {', '.join(sorted(rows)) or '(none recorded)'}",
+            next_step=f"did you mean {close[0]}?" if close else "--mode replay asks a local model:NAME",
+        )
+    return RolePlan(name=wanted, identity=rows[wanted])
 
 
 def choose_judge(name: str, library: Library) -> Json:
@@ -69,6 +122,13 @@ def _recorded(name: str, benchmark: Benchmark, library: Library) -> CandidatePla
         return choose_outputs("", name, benchmark, library)
     known = [*rows, *(other for other in library.output_candidates() if other not in rows)]
     raise _not_there("candidate", name, known, library, option="--candidate")
+
+
+def _recorded_model(name: str, library: Library) -> CandidatePlan:
+    rows = library.candidates()
+    if name in rows:
+        return CandidatePlan(kind=RECORDED, name=name, identity=rows[name].identity)
+    raise _not_there("recorded model", name, list(rows), library, option="--candidate")
 
 
 def choose_outputs(path: str, name: str, benchmark: Benchmark, library: Library) -> CandidatePlan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,9 +11,10 @@ import msgspec
 from replay.benchmarks.registry import get_benchmark
 from replay.core.canonical import canonical_bytes
 from replay.core.errors import InputError
+from replay.core.keys import SIMULATED
 from replay.core.network import NetworkGuard
-from replay.core.trajectory import Trajectory, find_difference
-from replay.core.types import Json, Mode, Record, SnapshotKind
+from replay.core.trajectory import CallStep, CompletionStep, Trajectory, find_difference
+from replay.core.types import Json, Key, Mode, Record, Role, Snapshot, SnapshotKind
 from replay.engine.plan import PlanItem
 from replay.engine.rundir.checking import RunFinding, verify_run
 from replay.engine.rundir.reading import Run, load_run
@@ -21,10 +22,15 @@ from replay.llm.judges import JudgeChain, RecordedJudge
 from replay.store.answers import model_scope
 from replay.store.layers import LayeredStore
 from replay.wiring.candidates import OUTPUTS, choose_candidate
+from replay.wiring.casting import find_models
 from replay.wiring.library import Library
 from replay.wiring.modes import Modes
 from replay.wiring.overlays import open_answers_of
+from replay.wiring.recomputing import Recomputed, completions_behind
+from replay.wiring.recomputing import recompute as recompute_answers
 from replay.wiring.reopening import RunSources, open_archive_of
+from replay.wiring.requests import FINDER
+from replay.wiring.roles import ModelWish, RolePlan
 from replay.wiring.sources import JUDGE_MAKER, RECORDED, AnswerPlan, CandidatePlan
 from replay.wiring.summaries import summarize_run
 from replay.wiring.workers import WorkPlan, build_output_worker, build_play_worker, make_scoring
@@ -46,16 +52,19 @@ class CheckedRun(Record, frozen=True, kw_only=True):
     """Episodes that came out differently when they were played again."""
     not_rescored: str = ""
     """Why nothing was scored again; empty when it was."""
+    answers: Recomputed = Recomputed()
+    """Generated answers: which were computed again here, and which could not be."""
 
     @property
     def ok(self) -> bool:
         """True when nothing was found."""
-        return not self.findings and not self.diverged
+        return not self.findings and not self.diverged and not self.answers.differ
 
     @property
     def exit_code(self) -> int:
         """0, 8 when something diverged, else 1."""
-        return DIVERGED if self.diverged else CHECK_FAILED if self.findings else 0
+        diverged = self.diverged or self.answers.differ
+        return DIVERGED if diverged else CHECK_FAILED if self.findings else 0
 
     def to_json(self) -> dict[str, Json]:
         """The document of `verify --json`."""
@@ -67,6 +76,7 @@ def check_run(
     sources: RunSources,
     *,
     recompute: bool = False,
+    finder: str = FINDER,
     progress: Callable[[int, int], None] | None = None,
 ) -> CheckedRun:
     """Check a run directory.
@@ -84,7 +94,12 @@ def check_run(
             if not recompute:
                 return found
             diverged = tuple(_play_again(run, library, answers, sources.candidate, progress))
-            return msgspec.structs.replace(found, recomputed=run.manifest.inputs.planned, diverged=diverged)
+            # Played from the records first: answers that are computed again prove the records themselves.
+            find = find_models(finder, ModelWish(home=sources.home))
+            again = recompute_answers(_generated(run, answers), find=find, progress=progress)
+            return msgspec.structs.replace(
+                found, recomputed=run.manifest.inputs.planned, diverged=diverged, answers=again
+            )
     except InputError as error:
         if sources.archive or recompute:
             raise
@@ -97,6 +112,24 @@ def check_run(
             findings=hashed.findings,
             not_rescored=str(error),
         )
+
+
+def _generated(run: Run, answers: LayeredStore) -> Iterator[Snapshot]:
+    """Find the generated completions of a run: all it recorded, and what its episodes were served."""
+    own = answers.overlay
+    recorded = [] if own is None else list(own.scan(SnapshotKind.COMPLETION))
+    yield from recorded
+    known = {snapshot.key for snapshot in recorded}
+    keys = {Key(key) for trajectory in run.trajectories() for key in _keys(trajectory)}
+    yield from completions_behind(answers, sorted(keys - known))
+
+
+def _keys(trajectory: Trajectory) -> Iterator[str]:
+    for step in trajectory.steps:
+        if isinstance(step, CompletionStep):
+            yield step.completion.key
+        elif isinstance(step, CallStep):
+            yield step.result.key
 
 
 def _score_again(run: Run, library: Library, answers: LayeredStore) -> CheckedRun:
@@ -159,8 +192,17 @@ def _replay_plan(run: Run, library: Library, answers: LayeredStore, candidate: s
             modes=Modes(candidate=Mode.RECORD) if _recorded_its_candidate(run) else Modes(),
             candidate=_find_candidate(run, library, answers, candidate),
             judge=inputs.models.get("judge"),
+            user_model=_role(inputs.models, Role.USER.value),
+            simulator_model=_role(inputs.models, SIMULATED),
+            judge_model=_role(inputs.models, JUDGE_MAKER),
+            seed=inputs.settings.seed,
         ),
     )
+
+
+def _role(models: Mapping[str, Json], name: str) -> RolePlan | None:
+    """Whoever played a role, to be read from the records alone."""
+    return RolePlan(name=name, identity=models[name]) if name in models else None
 
 
 def _recorded_its_candidate(run: Run) -> bool:

@@ -28,6 +28,7 @@ __all__ = [
     "JudgeRow",
     "Library",
     "LibraryPaths",
+    "RoleRow",
     "find_archive",
     "locate_stores",
     "open_library",
@@ -53,6 +54,14 @@ class JudgeRow(Record, frozen=True, kw_only=True):
     name: str
     identity: Json
     note: str = ""
+
+
+class RoleRow(Record, frozen=True, kw_only=True):
+    """One model whose answers in a role are in an archive (tables `simulators` and `users`, id = name)."""
+
+    name: str
+    identity: Json
+    """Identity in the role: the model's, and what the role adds."""
 
 
 class LibraryPaths(Record, frozen=True, kw_only=True):
@@ -96,6 +105,10 @@ class Library:
     def judges(self) -> dict[str, JudgeRow]:
         """Recorded judges by name."""
         return {row.name: row for row in self._rows("judges", JudgeRow)}
+
+    def roles(self, table: str) -> dict[str, RoleRow]:
+        """Models in a role by name; `table` is simulators or users."""
+        return {row.name: row for row in self._rows(table, RoleRow)}
 
     def differences(self) -> tuple[KnownDifference, ...]:
         """Differences that were frozen with the archive."""

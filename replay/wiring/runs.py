@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from replay import __version__
 from replay.benchmarks.registry import get_benchmark
 from replay.core.canonical import digest
-from replay.core.errors import UsageError
+from replay.core.costs import Cost, sum_costs
+from replay.core.errors import DivergedError, NetworkBlockedError, UsageError
 from replay.core.keys import RECIPE_VERSION
 from replay.core.network import NetworkGuard
 from replay.core.protocols import Settings
@@ -22,47 +23,16 @@ from replay.engine.rundir.manifest import RunInputs, RunManifest
 from replay.engine.rundir.reading import load_run
 from replay.engine.rundir.writing import RunFolder
 from replay.engine.runner import Progress, run_plan
-from replay.wiring.candidates import choose_candidate, choose_judge
+from replay.wiring.casting import cast_answers, cast_candidate, describe_makers
 from replay.wiring.library import Library, LibraryPaths, find_archive, locate_stores, open_library
-from replay.wiring.modes import STRICT, Modes
+from replay.wiring.modes import STRICT
 from replay.wiring.overlays import OVERLAY, digest_overlay, open_sink
-from replay.wiring.sources import AnswerPlan, CandidatePlan, identify_makers
+from replay.wiring.requests import RunRequest
+from replay.wiring.sources import CandidatePlan, identify_makers, models_in_use
 from replay.wiring.summaries import RunSummary, summarize_run
 from replay.wiring.workers import WorkPlan, read_reference, worker_spec
 
 __all__ = ["Prepared", "RunReport", "RunRequest", "execute_run", "prepare_run"]
-
-
-class RunRequest(Record, frozen=True, kw_only=True):
-    """What a user asks for. Paths are used and never stored."""
-
-    archive: str
-    candidate: str = ""
-    """Recorded name, `scripted:FILE` or `outputs:PATH`; empty when the archive has just one."""
-    candidate_name: str = ""
-    """Which of several candidates an outputs path is about."""
-    judge: str = ""
-    modes: Modes = Modes()
-    select: tuple[str, ...] = ()
-    limit: int | None = None
-    trials: int = 1
-    jobs: int = 1
-    out: str = ""
-    """Run directory; empty: `runs/NAME-HASH` in the current folder."""
-    home: str = ""
-    bases: tuple[str, ...] = ()
-    overlay: str = ""
-    """Overlay of an earlier run to read; an input of the run, by its digest."""
-    keep_errors: bool = False
-    live: str = ""
-    simulator: str = ""
-    judge_maker: str = ""
-    protocol: str = ""
-    rules: str = ""
-    judge_runs: int | None = None
-    reference: str = ""
-    seed: int | None = None
-    options: dict[str, Json] = msgspec.field(default_factory=dict)
 
 
 class Prepared(Record, frozen=True, kw_only=True):
@@ -81,6 +51,8 @@ class RunReport(Record, frozen=True, kw_only=True):
     out: str
     manifest: RunManifest
     summary: RunSummary
+    cost: dict[str, Cost] = msgspec.field(default_factory=dict)
+    """What local models cost over the whole run, by the part that asked; differs from run to run."""
     recorded: dict[str, int]
     """Snapshots that this command wrote to the run's overlay: new, same, or conflict (the first was kept)."""
 
@@ -94,7 +66,27 @@ class RunReport(Record, frozen=True, kw_only=True):
             "network_attempts": None if guard is None else guard.network_attempts,
             "roots": None if roots is None else msgspec.to_builtins(roots),
             "recorded": self.recorded,
+            "cost": msgspec.to_builtins(self.cost),
         }
+
+    def check(self, *, expect_root: str = "") -> None:
+        """Raise NetworkBlockedError for a void run, DivergedError for another root than the expected one."""
+        roots, guard = self.manifest.roots, self.manifest.guard
+        if guard is not None and guard.network_attempts:
+            raise NetworkBlockedError(
+                f"{guard.network_attempts} calls reached for the network; the run is void",
+                where=self.out,
+                expected="an offline run",
+                next_step="the episodes that stopped as network-blocked: replay explain RUN TASK",
+            )
+        found = "none" if roots is None else roots.run_root
+        if expect_root and found != expect_root:
+            raise DivergedError(
+                f"run root {found}",
+                where=self.out,
+                expected=expect_root,
+                next_step="replay compare THIS_RUN THE_RECORDED_RUN names the first differing step",
+            )
 
 
 def execute_run(request: RunRequest, *, progress: Callable[[Progress], None] | None = None) -> RunReport:
@@ -116,12 +108,15 @@ def execute_run(request: RunRequest, *, progress: Callable[[Progress], None] | N
                 sink=sink.write,
                 progress=progress,
             )
+            sink.describe(describe_makers(prepared.work.answers, prepared.work.settings))
         benchmark = get_benchmark(prepared.library.benchmark)
         candidate = prepared.work.answers.candidate.name
-        summary = summarize_run(benchmark, load_run(Path(prepared.out)), prepared.plan, candidate=candidate)
+        run = load_run(Path(prepared.out))
+        summary = summarize_run(benchmark, run, prepared.plan, candidate=candidate)
         manifest = folder.finish(msgspec.to_builtins(summary))
     recorded = dict(sorted(sink.outcomes.items()))
-    return RunReport(out=prepared.out, manifest=manifest, summary=summary, recorded=recorded)
+    cost = sum_costs(timing.costs for timing in run.timings())
+    return RunReport(out=prepared.out, manifest=manifest, summary=summary, recorded=recorded, cost=cost)
 
 
 def prepare_run(request: RunRequest) -> Prepared:
@@ -129,23 +124,16 @@ def prepare_run(request: RunRequest) -> Prepared:
 
     Nothing is written: whatever is wrong with a request is found before there is a run directory.
     """
-    if request.overlay and request.modes == STRICT:
-        raise UsageError(
-            "a strict run reads no overlay",
-            where=f"--overlay {request.overlay}",
-            expected="--mode replay or --mode record",
-            next_step="to read it strictly, freeze it as a layer first: replay archive freeze --help",
-        )
+    _refuse_contradictions(request)
     home = Path(request.home) if request.home else None
     paths, _ = locate_stores(
         find_archive(request.archive), home=home, bases=[Path(base) for base in request.bases]
     )
     with open_library(paths) as library:
         benchmark = get_benchmark(paths.benchmark)
-        candidate = choose_candidate(request.candidate, request.candidate_name, benchmark, library)
+        candidate = cast_candidate(request, benchmark, library)
         settings = benchmark.check_settings(_settings(request, library, candidate))
         read_reference(benchmark, library, settings.reference)
-        judge = choose_judge(request.judge, library)
         plan = make_plan(
             library.tasks(),
             benchmark=paths.benchmark,
@@ -158,17 +146,7 @@ def prepare_run(request: RunRequest) -> Prepared:
             library=paths,
             settings=settings,
             overlay=request.overlay,
-            answers=AnswerPlan(
-                benchmark=paths.benchmark,
-                archive=paths.name,
-                modes=request.modes,
-                candidate=candidate,
-                judge=judge,
-                live=request.live,
-                simulator=request.simulator,
-                judge_maker=request.judge_maker,
-                keep_errors=request.keep_errors,
-            ),
+            answers=cast_answers(request, library, candidate=candidate, settings=settings),
         )
         manifest = _manifest(request, work, plan, _archives(library, request.overlay))
     return Prepared(
@@ -178,6 +156,17 @@ def prepare_run(request: RunRequest) -> Prepared:
         manifest=manifest,
         out=request.out or _default_out(paths, manifest),
     )
+
+
+def _refuse_contradictions(request: RunRequest) -> None:
+    """Refuse options that cannot hold together. Errors: UsageError."""
+    if request.overlay and request.modes == STRICT:
+        raise UsageError(
+            "a strict run reads no overlay",
+            where=f"--overlay {request.overlay}",
+            expected="--mode replay or --mode record",
+            next_step="to read it strictly, freeze it as a layer first: replay archive freeze --help",
+        )
 
 
 def _settings(request: RunRequest, library: Library, candidate: CandidatePlan) -> Settings:
@@ -225,9 +214,17 @@ def _manifest(
             plan=digest_plan(plan),
             planned=len(plan),
             recipe_version=RECIPE_VERSION,
+            fingerprint={model.name: model.fingerprint for model in models_in_use(work.answers)} or None,
         ),
-        conditions={"modes": msgspec.to_builtins(request.modes), "program": __version__},
+        conditions=_conditions(request, work),
     )
+
+
+def _conditions(request: RunRequest, work: WorkPlan) -> dict[str, Json]:
+    conditions = {"modes": msgspec.to_builtins(request.modes), "program": __version__}
+    unpinned = sorted({model.name for model in models_in_use(work.answers) if model.is_unpinned})
+    # A run that no pinned build made says so for good: on another machine it may not come out again.
+    return conditions | ({"unpinned": unpinned} if unpinned else {})
 
 
 def _default_out(paths: LibraryPaths, manifest: RunManifest) -> str:

@@ -1,34 +1,56 @@
 """Who answers in a run: modes and settings become models, tools and judges (DESIGN section 4).
 
 This is the one place where a mode is looked at. Below it there are only objects: a strict run has no overlay
-to read, no simulator and no live source, because none was made.
+to read, no simulator, no local model and no live source, because none was made.
 """
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from replay.core.costs import CostMeter
 from replay.core.errors import InternalError, MissError, RecordMissError
-from replay.core.protocols import ChatModelFactory, Judge, ToolSource
-from replay.core.types import Json, Mode, Record, Role, SnapshotKind
+from replay.core.keys import SIMULATED
+from replay.core.protocols import ChatModel, ChatModelFactory, Judge, ToolSource
+from replay.core.types import CallRequest, Digest, Json, Mode, Record, Role, SnapshotKind
+from replay.engine.worker import Answerers
+from replay.evaluate.judge import ModelJudge
 from replay.llm.judges import JudgeChain, RecordedJudge, RecordingJudge
+from replay.llm.local import LocalModel
 from replay.llm.recorded import ChainedModels, RecordedModel, RecordingModels
 from replay.llm.scripted import ScriptedCandidate
 from replay.store.layers import LayeredStore
 from replay.store.pending import PendingOverlay, SnapshotReader
-from replay.tools.keys import KeyRecipe, recipe_for
+from replay.tools.examples import ExampleBook
+from replay.tools.keys import recipe_for
 from replay.tools.misses import MissReporter
 from replay.tools.recording import RecordingSource
 from replay.tools.resolver import Resolver, SnapshotSource
+from replay.tools.simulated import SimulatedAnswers, SimulatedSource, Simulator, SourceSimulator
+from replay.tools.simulator import ModelSimulator, digest_documentation
+from replay.wiring.engines import ModelPool
+from replay.wiring.forms import api_form
 from replay.wiring.modes import Modes
+from replay.wiring.roles import ModelPlan, RolePlan
 
-__all__ = ["JUDGE_MAKER", "AnswerPlan", "Answerers", "CandidatePlan", "build_answerers", "identify_makers"]
+__all__ = [
+    "JUDGE_MAKER",
+    "AnswerPlan",
+    "CandidatePlan",
+    "episodes_at_once",
+    "identify_makers",
+    "keeps_candidate",
+    "may_ask_models",
+    "models_in_use",
+    "open_answerers",
+]
 
 RECORDED: Final = "recorded"
 SCRIPTED: Final = "scripted"
+MODEL: Final = "model"
 
 JUDGE_MAKER: Final = "judge-maker"
 """Name of a judge that can decide, among a run's models."""
@@ -38,11 +60,13 @@ class CandidatePlan(Record, frozen=True, kw_only=True):
     """Which agent is evaluated, as another process can make it again."""
 
     kind: str
-    """recorded, scripted or outputs."""
+    """recorded, scripted, outputs or model."""
     name: str
     identity: Json
     path: str = ""
     """Script file or outputs folder; never hashed and never stored."""
+    model: ModelPlan | None = None
+    """The local model, for kind `model`."""
 
 
 class AnswerPlan(Record, frozen=True, kw_only=True):
@@ -62,93 +86,188 @@ class AnswerPlan(Record, frozen=True, kw_only=True):
     judge_maker: str = ""
     """`module:function` that makes a judge which can decide; not looked at in a strict run."""
     keep_errors: bool = False
+    user_model: RolePlan | None = None
+    simulator_model: RolePlan | None = None
+    judge_model: RolePlan | None = None
+    """Models in these roles. A strict run reads what they said before and makes none of them."""
+    seed: int = 0
+    """The run's seed, from which simulator and judge derive theirs."""
 
 
-class Answerers:
-    """The objects that answer in one worker."""
-
-    def __init__(
-        self,
-        *,
-        chat: Mapping[Role, ChatModelFactory],
-        tools: Resolver,
-        judge: Judge,
-        pending: PendingOverlay,
-    ) -> None:
-        """Keep them together with the snapshots they make."""
-        self.chat = chat
-        self.tools = tools
-        self.judge = judge
-        self.pending = pending
-
-
-def build_answerers(plan: AnswerPlan, frozen: LayeredStore, layered: LayeredStore) -> Answerers:
-    """Choose the objects for a run.
+def open_answerers(
+    plan: AnswerPlan, frozen: LayeredStore, layered: LayeredStore, pool: ModelPool
+) -> Callable[[], Answerers]:
+    """Set up who answers in a worker and return how the answerers of one episode are made.
 
     frozen: the archives alone. layered: the archives and, where one is read, an overlay of an earlier run.
+    pool: the local models of this process; each is loaded when something asks it.
     """
-    pending = PendingOverlay(layered)
-    recipe = recipe_for(plan.benchmark)
-    tools = Resolver(_tool_sources(plan, frozen, pending, recipe), recipe, _make_reporter(plan, frozen))
-    return Answerers(
-        chat={Role.CANDIDATE: _make_candidate(plan, frozen, pending)},
-        tools=tools,
-        judge=_make_judge(plan, frozen, pending),
-        pending=pending,
-    )
+    return _Workshop(plan, frozen, layered, pool).open
 
 
 def identify_makers(plan: AnswerPlan) -> dict[str, Json]:
-    """Say who may make answers beside the recorded ones, for the inputs of a run; nobody in a strict one."""
+    """Say who may answer beside candidate and recorded judge, for the inputs of a run.
+
+    What makes new answers is nobody in a strict run; models in roles are named in every run, because what
+    they said before is read by their identity.
+    """
     tools = plan.modes.tools
     found: dict[str, Json] = {}
     if plan.live and tools is Mode.RECORD:
         found["live"] = {"maker": plan.live}
     if plan.simulator and tools is not Mode.STRICT:
-        found["simulator"] = {"maker": plan.simulator}
+        found[SIMULATED] = {"maker": plan.simulator}
     if plan.judge_maker and plan.modes.judge is not Mode.STRICT:
         found[JUDGE_MAKER] = _make(plan.judge_maker, plan.benchmark).identity
-    return found
+    roles = {SIMULATED: plan.simulator_model, JUDGE_MAKER: plan.judge_model, Role.USER.value: plan.user_model}
+    return found | {name: role.identity for name, role in roles.items() if role is not None}
 
 
-def _tool_sources(
-    plan: AnswerPlan, frozen: LayeredStore, pending: PendingOverlay, recipe: KeyRecipe
-) -> list[ToolSource]:
-    mode = plan.modes.tools
-    if mode is Mode.STRICT:
-        return [SnapshotSource(frozen, recipe)]
-    sources: list[ToolSource] = [SnapshotSource(pending, recipe)]
-    makers = [plan.live if mode is Mode.RECORD else "", plan.simulator]
-    sources += [
-        RecordingSource(_make(maker, plan.benchmark), pending, recipe, keep_errors=plan.keep_errors)
-        for maker in makers
-        if maker
-    ]
-    return sources
+def models_in_use(plan: AnswerPlan) -> tuple[ModelPlan, ...]:
+    """List the local models that a run may ask: none in a strict one."""
+    return tuple(_models(plan))
 
 
-def _make_candidate(plan: AnswerPlan, frozen: LayeredStore, pending: PendingOverlay) -> ChatModelFactory:
-    mode, candidate = plan.modes.candidate, plan.candidate
-    readable: SnapshotReader = frozen if mode is Mode.STRICT else pending
-    recorded = RecordedModel(readable, candidate.identity, archive=plan.archive)
-    if candidate.kind != SCRIPTED:
-        return recorded
-    # A script is a file of the user's: deterministic, offline, and so allowed in every mode.
-    scripted = ScriptedCandidate.load(Path(candidate.path))
-    if mode is not Mode.RECORD:
-        return scripted
-    recorder = RecordingModels(scripted, pending, keep_errors=plan.keep_errors)
-    return ChainedModels(recorded, recorder)
+def may_ask_models(mode: Mode) -> bool:
+    """Tell whether a local model may make new answers at a boundary of this mode."""
+    return mode is not Mode.STRICT
 
 
-def _make_judge(plan: AnswerPlan, frozen: LayeredStore, pending: PendingOverlay) -> Judge:
-    mode = plan.modes.judge
-    readable: SnapshotReader = frozen if mode is Mode.STRICT else pending
-    recorded = [RecordedJudge(readable, plan.judge)] if plan.judge is not None else []
-    makers: list[Judge] = []
-    if mode is not Mode.STRICT and plan.judge_maker:
-        makers.append(RecordingJudge(_make(plan.judge_maker, plan.benchmark), pending))
-    return JudgeChain(recorded, makers)
+def keeps_candidate(plan: AnswerPlan) -> bool:
+    """Tell whether a run records what its candidate says: a local model always, a script in record mode."""
+    mode, kind = plan.modes.candidate, plan.candidate.kind
+    return may_ask_models(mode) if kind == MODEL else kind == SCRIPTED and mode is Mode.RECORD
+
+
+def episodes_at_once(plan: AnswerPlan) -> int:
+    """How many episodes a worker runs side by side: as many as its models decode together."""
+    return max((model.settings.sequences for model in _models(plan)), default=1)
+
+
+def _models(plan: AnswerPlan) -> Iterator[ModelPlan]:
+    modes = plan.modes
+    roles = (
+        (modes.candidate, plan.candidate),
+        (modes.user, plan.user_model),
+        (modes.tools, plan.simulator_model),
+        (modes.judge, plan.judge_model),
+    )
+    for mode, role in roles:
+        if role is not None and role.model is not None and may_ask_models(mode):
+            yield role.model
+
+
+class _Workshop:
+    """What all episodes of one worker share: nothing in it remembers an episode."""
+
+    def __init__(
+        self, plan: AnswerPlan, frozen: LayeredStore, layered: LayeredStore, pool: ModelPool
+    ) -> None:
+        self._plan = plan
+        self._frozen = frozen
+        self._layered = layered
+        self._pool = pool
+        self._recipe = recipe_for(plan.benchmark)
+        self._reporter = _make_reporter(plan, frozen)
+        self._form = api_form(plan.benchmark)
+        self._examples = ExampleBook(frozen)
+        # A script is a file of the user's: deterministic, offline, and so allowed in every mode.
+        is_scripted = plan.candidate.kind == SCRIPTED
+        self._script = ScriptedCandidate.load(Path(plan.candidate.path)) if is_scripted else None
+        tools, judge = plan.modes.tools, plan.modes.judge
+        self._live = self._made(plan.live if tools is Mode.RECORD else "")
+        self._stand_in = self._made(plan.simulator if tools is not Mode.STRICT else "")
+        self._decider = self._made(plan.judge_maker if judge is not Mode.STRICT else "")
+
+    def open(self) -> Answerers:
+        """Make the answerers of one episode."""
+        pending, meter = PendingOverlay(self._layered), CostMeter()
+        plan = self._plan
+        chat: dict[Role, ChatModelFactory] = {Role.CANDIDATE: self._candidate(pending, meter)}
+        if plan.user_model is not None:
+            user = plan.user_model
+            chat[Role.USER] = self._chat(plan.modes.user, user.identity, user.model, pending, meter)
+        return Answerers(
+            chat=chat,
+            tools=Resolver(self._tool_sources(pending, meter), self._recipe, self._reporter),
+            judge=self._judge(pending, meter),
+            drain=pending.drain,
+            costs=meter.read,
+        )
+
+    def _made(self, maker: str) -> Any:
+        return _make(maker, self._plan.benchmark) if maker else None
+
+    def _readable(self, mode: Mode, pending: PendingOverlay) -> SnapshotReader:
+        return self._frozen if mode is Mode.STRICT else pending
+
+    def _candidate(self, pending: PendingOverlay, meter: CostMeter) -> ChatModelFactory:
+        mode, candidate = self._plan.modes.candidate, self._plan.candidate
+        if self._script is None:
+            return self._chat(mode, candidate.identity, candidate.model, pending, meter)
+        if mode is not Mode.RECORD:
+            return self._script
+        recorder = RecordingModels(self._script, pending, keep_errors=self._plan.keep_errors)
+        return ChainedModels(RecordedModel(pending, candidate.identity, archive=self._plan.archive), recorder)
+
+    def _chat(
+        self, mode: Mode, identity: Json, model: ModelPlan | None, pending: PendingOverlay, meter: CostMeter
+    ) -> ChainedModels | RecordedModel:
+        """Recorded completions of a model and, where it may be asked, the model itself."""
+        recorded = RecordedModel(self._readable(mode, pending), identity, archive=self._plan.archive)
+        if model is None or not may_ask_models(mode):
+            return recorded
+        local = LocalModel(identity, self._pool.get(model), meter=meter)
+        # What goes wrong in a local model is as repeatable as an answer, so a replay must find it too.
+        return ChainedModels(recorded, RecordingModels(local, pending, keep_errors=True))
+
+    def _tool_sources(self, pending: PendingOverlay, meter: CostMeter) -> list[ToolSource]:
+        mode, keep = self._plan.modes.tools, self._plan.keep_errors
+        sources: list[ToolSource] = [SnapshotSource(self._readable(mode, pending), self._recipe)]
+        if self._live is not None:
+            sources.append(RecordingSource(self._live, pending, self._recipe, keep_errors=keep))
+        if self._stand_in is not None:
+            stand_in = SourceSimulator(self._stand_in, {"maker": self._plan.simulator}, self._document)
+            sources.append(SimulatedSource(stand_in, pending, self._recipe, keep_errors=keep))
+        if self._plan.simulator_model is not None:
+            sources.append(self._simulated(self._plan.simulator_model, pending, meter))
+        return sources
+
+    def _simulated(self, role: RolePlan, pending: PendingOverlay, meter: CostMeter) -> ToolSource:
+        mode = self._plan.modes.tools
+        if role.model is None or not may_ask_models(mode):
+            return SimulatedAnswers(
+                self._readable(mode, pending),
+                self._recipe,
+                identity=role.identity,
+                document=self._document,
+            )
+        chat = self._chat(mode, role.model.identity, role.model, pending, meter)
+        model: Simulator = ModelSimulator(_speaker(chat), self._form, self._examples, seed=self._plan.seed)
+        return SimulatedSource(model, pending, self._recipe)
+
+    def _document(self, request: CallRequest) -> Digest:
+        return digest_documentation(self._form, request)
+
+    def _judge(self, pending: PendingOverlay, meter: CostMeter) -> Judge:
+        plan, mode = self._plan, self._plan.modes.judge
+        readable = self._readable(mode, pending)
+        role = plan.judge_model
+        read = [plan.judge, None if role is None else role.identity]
+        recorded = [RecordedJudge(readable, identity) for identity in read if identity is not None]
+        makers: list[Judge] = []
+        if self._decider is not None:
+            makers.append(RecordingJudge(self._decider, pending))
+        if role is not None and role.model is not None and may_ask_models(mode):
+            chat = self._chat(mode, role.model.identity, role.model, pending, meter)
+            decider = ModelJudge(_speaker(chat), seed=plan.seed)
+            makers.append(RecordingJudge(decider, pending, keep_errors=True))
+        return JudgeChain(recorded, makers)
+
+
+def _speaker(chat: ChainedModels | RecordedModel) -> ChatModel:
+    """One chat model for all that a role is asked in an episode: recorded and local ones keep no state."""
+    return chat.for_episode("", trial=0)
 
 
 def _make_reporter(plan: AnswerPlan, frozen: LayeredStore) -> MissReporter:
@@ -156,7 +275,7 @@ def _make_reporter(plan: AnswerPlan, frozen: LayeredStore) -> MissReporter:
     return MissReporter(
         frozen,
         archive=plan.archive,
-        tools=frozen.scopes(SnapshotKind.API),
+        tools=(name for name in frozen.scopes(SnapshotKind.API) if not name.startswith(f"{SIMULATED}:")),
         command=f"replay run {plan.archive} --select {{task}} --mode record",
         error=error,
     )

@@ -14,13 +14,14 @@ import msgspec
 from replay.benchmarks.registry import get_benchmark
 from replay.core.errors import InputError
 from replay.core.network import NetworkGuard
-from replay.core.protocols import Benchmark, Settings
+from replay.core.protocols import Benchmark, Judge, Settings
 from replay.core.types import Json, Output, Record, Task, ToolSpec
 from replay.engine.worker import EpisodeWorker, OutputWorker, PlayWorker, Scoring, WorkerSpec
 from replay.store.layers import LayeredStore
 from replay.store.snapshots import SnapshotStore
+from replay.wiring.engines import ModelPool
 from replay.wiring.library import Library, LibraryPaths, open_library
-from replay.wiring.sources import AnswerPlan, build_answerers
+from replay.wiring.sources import AnswerPlan, episodes_at_once, open_answerers
 
 __all__ = [
     "WorkPlan",
@@ -48,7 +49,11 @@ class WorkPlan(Record, frozen=True, kw_only=True):
 def worker_spec(plan: WorkPlan) -> WorkerSpec:
     """Name the factory that fits the plan's candidate."""
     name = "make_output_worker" if plan.answers.candidate.kind == "outputs" else "make_play_worker"
-    return WorkerSpec(factory=f"{__name__}:{name}", spec=msgspec.to_builtins(plan))
+    return WorkerSpec(
+        factory=f"{__name__}:{name}",
+        spec=msgspec.to_builtins(plan),
+        width=episodes_at_once(plan.answers),
+    )
 
 
 def make_play_worker(spec: Json) -> EpisodeWorker:
@@ -79,13 +84,13 @@ def build_play_worker(
     guard = NetworkGuard()
     if plan.answers.modes.is_offline:
         stack.enter_context(guard)
-    answerers = build_answerers(plan.answers, library.store, layered)
+    pool = ModelPool()
+    stack.callback(pool.close)
     return PlayWorker(
-        make_scoring(library, plan.settings, judge=answerers.judge),
-        chat=answerers.chat,
-        toolbox=answerers.tools,
-        drain=answerers.pending.drain,
+        make_scoring(library, plan.settings),
+        open_answerers(plan.answers, library.store, layered, pool),
         count_attempts=lambda: guard.attempts,
+        halt=pool.halt,
         close=stack.pop_all().close,
     )
 
@@ -96,15 +101,17 @@ def build_output_worker(
     """Build the worker that scores outputs from open stores; `stack` as for the one that plays."""
     if plan.answers.modes.is_offline:
         stack.enter_context(NetworkGuard())
-    answerers = build_answerers(plan.answers, library.store, layered)
-    scoring = make_scoring(library, plan.settings, judge=answerers.judge)
+    pool = ModelPool()
+    stack.callback(pool.close)
+    scoring = make_scoring(library, plan.settings)
     outputs = read_candidate_outputs(
         scoring.benchmark, plan.answers.candidate.path, library, plan.answers.candidate.name
     )
     return OutputWorker(
         scoring,
         {(output.task, output.trial): output for output in outputs},
-        drain=answerers.pending.drain,
+        open_answerers(plan.answers, library.store, layered, pool),
+        halt=pool.halt,
         close=stack.pop_all().close,
     )
 
@@ -132,8 +139,8 @@ def read_candidate_outputs(
     return _answers_first(benchmark, found)
 
 
-def make_scoring(library: Library, settings: Settings, *, judge: Json) -> Scoring:
-    """Put together what scores an episode of this archive."""
+def make_scoring(library: Library, settings: Settings, *, judge: Judge | None = None) -> Scoring:
+    """Put together what scores an episode of this archive; without a judge each episode brings its own."""
     benchmark = get_benchmark(library.paths.benchmark)
     tasks = {task.id: task for task in library.tasks()}
     tools = library.tools()

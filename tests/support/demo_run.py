@@ -54,7 +54,7 @@ from replay.engine.rundir.manifest import RunInputs, RunManifest
 from replay.engine.rundir.writing import RunFolder
 from replay.engine.runner import run_plan
 from replay.engine.summary import summarize_run
-from replay.engine.worker import EpisodeResult, PlayWorker, Scoring, WorkerSpec
+from replay.engine.worker import Answerers, EpisodeResult, PlayWorker, Scoring, WorkerSpec
 from replay.store.pending import PendingOverlay
 from replay.tools.keys import recipe_for
 from replay.tools.misses import MissReporter
@@ -189,11 +189,17 @@ class FaultyWorker:
         time.sleep(self._pause_s)
         if fault == "die":
             os.kill(os.getpid(), signal.SIGKILL)
+        if fault == "bug":
+            raise ZeroDivisionError
         if fault == "slow":
             time.sleep(0.3)
         if fault == "damaged":
             raise DamagedError("object does not have its digest", where=f"task {item.task}")
         return self._inner.run(item)
+
+    def halt(self) -> None:
+        """Halt the inner worker."""
+        self._inner.halt()
 
     def close(self) -> None:
         """Close the inner worker."""
@@ -204,7 +210,7 @@ def make_demo_worker(spec: Json) -> FaultyWorker:
     """Build a worker.
 
     spec: tasks (how many), recorded (numbers whose squares are in the store), simulate (bool), faults (task
-    id to `die`, `slow` or `damaged`), pause_s.
+    id to `die`, `slow`, `bug` or `damaged`), pause_s.
     """
     tasks = {task.id: task for task in demo_tasks(spec["tasks"])}
     recipe = recipe_for(NAME)
@@ -214,14 +220,19 @@ def make_demo_worker(spec: Json) -> FaultyWorker:
             for number in spec.get("recorded", range(spec["tasks"]))
         )
     )
-    overlay = PendingOverlay(frozen)
-    simulators = (RecordingSource(SquareSimulator(), overlay, recipe),) if spec.get("simulate") else ()
-    toolbox = Resolver((SnapshotSource(overlay, recipe), *simulators), recipe, MissReporter(frozen))
+
+    def answer() -> Answerers:
+        overlay = PendingOverlay(frozen)
+        simulators = (RecordingSource(SquareSimulator(), overlay, recipe),) if spec.get("simulate") else ()
+        toolbox = Resolver((SnapshotSource(overlay, recipe), *simulators), recipe, MissReporter(frozen))
+        return Answerers(
+            chat={Role.CANDIDATE: DemoModel()}, tools=toolbox, judge=FineJudge(), drain=overlay.drain
+        )
+
     scoring = Scoring(
         DemoBenchmark(), settings=Settings(), judge=FineJudge(), load=lambda task: (tasks[task], ())
     )
-    worker = PlayWorker(scoring, chat={Role.CANDIDATE: DemoModel()}, toolbox=toolbox, drain=overlay.drain)
-    return FaultyWorker(worker, spec.get("faults", {}), spec.get("pause_s", 0.0))
+    return FaultyWorker(PlayWorker(scoring, answer), spec.get("faults", {}), spec.get("pause_s", 0.0))
 
 
 def demo_tasks(count: int) -> tuple[Task, ...]:
@@ -260,9 +271,12 @@ def open_folder(path: Path, plan: tuple[PlanItem, ...], **changes: Json) -> RunF
 def run_demo(
     path: Path, spec: dict[str, Json], *, jobs: int = 1, trials: int = 1, sink: list[Snapshot] | None = None
 ) -> RunManifest:
-    """Run a demo to its end, or on from where it stopped; return the final manifest."""
+    """Run a demo to its end, or on from where it stopped; return the final manifest.
+
+    spec: that of the worker, and `width` for how many episodes it runs at once.
+    """
     plan = demo_plan(spec["tasks"], trials=trials)
-    worker = WorkerSpec(factory=FACTORY, spec=spec)
+    worker = WorkerSpec(factory=FACTORY, spec=spec, width=spec.get("width", 1))
     with open_folder(path, plan) as folder:
         run_plan(plan, folder, worker, jobs=jobs, sink=None if sink is None else sink.extend)
         return finish_demo(folder, plan)

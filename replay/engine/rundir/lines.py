@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from replay.core.canonical import canonical_bytes, parse_json
+from replay.core.costs import Cost
 from replay.core.errors import CanonicalError, DamagedError, LimitError
 from replay.core.types import Record, Snapshot
 from replay.engine.worker import EpisodeResult
@@ -50,6 +51,8 @@ class Timing(Record, frozen=True, kw_only=True):
     trial: int
     elapsed_s: float
     network_attempts: int = 0
+    costs: dict[str, Cost] = msgspec.field(default_factory=dict)
+    """What local models cost, by the part of the run that asked."""
 
 
 class EpisodeLines(Record, frozen=True, kw_only=True):
@@ -76,6 +79,7 @@ def encode_episode(result: EpisodeResult) -> EpisodeLines:
         trial=trajectory.trial,
         elapsed_s=round(result.elapsed_s, 6),
         network_attempts=result.network_attempts,
+        costs=result.costs,
     )
     return EpisodeLines(
         task=trajectory.task,

@@ -8,7 +8,18 @@ import pytest
 
 from replay.core.errors import InputError, MissError, ModelError, SimulationError
 from replay.core.keys import call_key
-from replay.core.types import Completion, Json, Origin, Provenance, RepeatPolicy, Role, ToolCall, ToolSpec
+from replay.core.types import (
+    CallRequest,
+    Completion,
+    Digest,
+    Json,
+    Origin,
+    Provenance,
+    RepeatPolicy,
+    Role,
+    ToolCall,
+    ToolSpec,
+)
 from replay.store.answers import ApiAnswer
 from replay.tools.examples import ExampleBook
 from replay.tools.keys import recipe_for
@@ -60,6 +71,11 @@ FORM = ApiForm(
     schema=make_schema,
     check=check_answer,
 )
+
+
+def describe(request: CallRequest) -> Digest:
+    """Digest of a call's documentation."""
+    return digest_documentation(FORM, request)
 
 
 def make_simulator(model: SayingModel, store: MemoryStore | None = None, seed: int = 0) -> ModelSimulator:
@@ -248,7 +264,7 @@ def test_a_lookup_without_a_model_finds_the_same() -> None:
         overlay,
         RECIPE,
         identity=describe_simulator(make_identity(), seed=0),
-        document=lambda request: digest_documentation(FORM, request),
+        document=describe,
     )
     assert fresh == reader.answer(call, occurrence=0)
     assert None is reader.answer(make_call({"city": "Rome"}, spec=SPEC), occurrence=0)
@@ -310,13 +326,13 @@ def test_any_source_can_stand_in_for_an_api_under_an_identity() -> None:
     overlay = MemoryStore()
     inner = CountingSource("simulator", says="grey")
     found = [
-        SimulatedSource(SourceSimulator(inner, {"maker": name}), overlay, RECIPE).answer(
+        SimulatedSource(SourceSimulator(inner, {"maker": name}, describe), overlay, RECIPE).answer(
             make_call(), occurrence=0
         )
         for name in ("a", "a", "b")
     ]
     assert ["grey 1", "grey 1", "grey 2"] == [result.body for result in found if result is not None]
-    passing = SimulatedSource(SourceSimulator(CountingSource("s"), "x"), overlay, RECIPE)
+    passing = SimulatedSource(SourceSimulator(CountingSource("s"), "x", describe), overlay, RECIPE)
     assert None is passing.answer(make_call(), occurrence=0)
 
 

@@ -1,0 +1,257 @@
+"""A chat model on this machine: an engine that generates, a dialect that renders and parses, a grammar.
+
+What it answers is a function of its identity and the request, seed included; warm or cold, alone or beside
+others. So everything that comes of a request is recorded, what went wrong with it too: a conversation that no
+longer fits the context is a finish of its own (`error`, with the reason in `detail`), never a silent cut.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Final, NamedTuple, Protocol, Self
+
+from replay.core.canonical import digest
+from replay.core.costs import Cost, CostMeter
+from replay.core.determinism import Stopwatch, deterministic_id
+from replay.core.errors import GrammarError, HistoryError, ModelError
+from replay.core.types import ChatRequest, Completion, Json, Provenance, ToolCall
+from replay.llm.grammar.schema import CompiledSchema, check_output, compile_schema
+from replay.llm.llamacpp.jobs import FINISH_OVERFLOW, FINISH_STOP, Generation, GenerationJob
+from replay.llm.ordering import in_key_order
+
+__all__ = ["AT_RISK", "Dialect", "LocalModel", "LocalWeights", "TextEngine", "Voice"]
+
+AT_RISK: Final = 1e-3
+"""Nats between the best two tokens below which another machine may choose the other one."""
+
+_MAX_SCHEMAS: Final = 256
+"""Compiled schemas that are kept: more than the tools of one run."""
+
+
+class TextEngine(Protocol):
+    """Generates text (LocalEngine)."""
+
+    def tokenize(self, text: str, *, special: bool = True, bos: bool | None = None) -> tuple[int, ...]:
+        """Split text into tokens."""
+        ...
+
+    def generate(self, job: GenerationJob) -> Generation:
+        """Run one job to its end; blocks, thread-safe."""
+        ...
+
+    def close(self) -> None:
+        """Free the memory."""
+        ...
+
+
+class Dialect(Protocol):
+    """How one family of models writes conversations and calls."""
+
+    name: str
+    stop: tuple[str, ...]
+
+    def render(self, request: ChatRequest) -> str:
+        """Write the prompt. Raises HistoryError when none can be made of the conversation."""
+        ...
+
+    def grammar_for(self, request: ChatRequest) -> str:
+        """Grammar of the calls that the request demands, or empty. Raises GrammarError."""
+        ...
+
+    def parse(self, text: str) -> tuple[str | None, tuple[ToolCall, ...]]:
+        """Split what was generated into what is said and what is called."""
+        ...
+
+
+class Voice(NamedTuple):
+    """A loaded model that can be spoken to."""
+
+    engine: TextEngine
+    dialect: Dialect
+
+
+class LocalWeights:
+    """The loaded model of one process, shared by every role; loaded when the first request comes."""
+
+    def __init__(self, load: Callable[[], Voice]) -> None:
+        """Load with this function, once."""
+        self._load = load
+        self._voice: Voice | None = None
+        self._is_halted = False
+        self._lock = threading.Lock()
+        self._schemas: dict[str, CompiledSchema] = {}
+
+    def voice(self) -> Voice:
+        """Return the loaded model.
+
+        Errors:  those of loading; ModelError once the model was halted.
+        """
+        with self._lock:
+            if self._is_halted:
+                raise ModelError("the local model was stopped", expected="a run that goes on")
+            if self._voice is None:
+                self._voice = self._load()
+            return self._voice
+
+    def compile(self, schema: Json) -> CompiledSchema:
+        """Compile a schema once. Raises GrammarError when it cannot constrain."""
+        key = digest("response-schema", schema)
+        with self._lock:
+            found = self._schemas.get(key)
+        if found is None:
+            found = compile_schema(schema)
+            with self._lock:
+                if len(self._schemas) >= _MAX_SCHEMAS:
+                    self._schemas.clear()
+                self._schemas[key] = found
+        return found
+
+    def halt(self) -> None:
+        """Refuse further requests; those in flight are finished."""
+        with self._lock:
+            self._is_halted = True
+
+    def close(self) -> None:
+        """Refuse further requests and free the memory."""
+        self.halt()
+        with self._lock:
+            voice, self._voice = self._voice, None
+        if voice is not None:
+            voice.engine.close()
+
+
+class LocalModel:
+    """Answers chat requests with a local model. Without per-episode state; thread-safe."""
+
+    def __init__(
+        self,
+        identity: Json,
+        weights: LocalWeights,
+        *,
+        meter: CostMeter | None = None,
+        keep_tokens: bool = False,
+    ) -> None:
+        """Answer under this identity with these weights.
+
+        meter: where costs are counted, by role.
+        keep_tokens: put the token ids and a digest of all logits into each completion's detail.
+        """
+        self._identity = identity
+        self._weights = weights
+        self._meter = meter or CostMeter()
+        self._keep_tokens = keep_tokens
+
+    @property
+    def identity(self) -> Json:
+        """Name, tensor digest, numeric fingerprint and dialect: what tells this model from every other."""
+        return self._identity
+
+    def for_episode(self, task: str, *, trial: int) -> Self:  # noqa: ARG002
+        """Return this model: nothing of an episode stays in it."""
+        return self
+
+    def complete(self, request: ChatRequest, *, seed: int, trial: int) -> Completion:  # noqa: ARG002
+        """Generate the answer to a request.
+
+        Finish:  stop, tool_calls, length (the token budget), or error with `detail.error`: overflow (the
+                 context is full), history (no prompt can be made), grammar (the schema cannot constrain; the
+                 model was not asked), invalid (the output does not fit its schema).
+        Errors:  those of loading the model; ModelError when the library fails.
+        """
+        voice = self._weights.voice()
+        request = in_key_order(request)
+        try:
+            prompt = voice.dialect.render(request)
+        except (HistoryError, ModelError) as error:
+            # A template that refuses this conversation may take the next one.
+            return _failed("history", str(error))
+        try:
+            compiled = (
+                None if request.response_schema is None else self._weights.compile(request.response_schema)
+            )
+            grammar = voice.dialect.grammar_for(request) if compiled is None else compiled.gbnf
+        except GrammarError as error:
+            return _failed("grammar", str(error))
+        watch = Stopwatch()
+        generation = voice.engine.generate(
+            GenerationJob(
+                tokens=voice.engine.tokenize(prompt),
+                sampling=request.sampling,
+                seed=seed,
+                grammar=grammar,
+                stop=voice.dialect.stop,
+                logits_digest=self._keep_tokens,
+            )
+        )
+        self._count(request, generation, watch.elapsed_s())
+        return self._read(generation, compiled, voice.dialect, seed)
+
+    def _count(self, request: ChatRequest, generation: Generation, seconds: float) -> None:
+        cost = Cost(
+            requests=1,
+            prompt_tokens=generation.prompt_tokens,
+            reused_tokens=generation.reused_tokens,
+            generated_tokens=len(generation.tokens),
+            seconds=seconds,
+        )
+        self._meter.add(request.role.value, cost)
+
+    def _read(
+        self, generation: Generation, compiled: CompiledSchema | None, dialect: Dialect, seed: int
+    ) -> Completion:
+        detail = self._detail(generation)
+        finish = "stop" if generation.finish == FINISH_STOP else "length"
+        content: str | None = generation.text
+        calls: tuple[ToolCall, ...] = ()
+        if generation.finish == FINISH_OVERFLOW:
+            used = generation.prompt_tokens + len(generation.tokens)
+            finish = "error"
+            detail |= {"error": "overflow", "message": f"the context is full after {used} tokens"}
+        elif compiled is not None:
+            fault = _check(compiled, generation) if finish == "stop" else ""
+            if fault:
+                finish = "error"
+                detail |= {"error": "invalid", "message": fault}
+        else:
+            content, found = dialect.parse(generation.text)
+            calls = tuple(_rename(call, seed, number) for number, call in enumerate(found))
+            if calls and finish == "stop":
+                finish = "tool_calls"
+        return Completion(
+            content=content,
+            tool_calls=calls,
+            finish=finish,
+            prompt_tokens=generation.prompt_tokens,
+            completion_tokens=len(generation.tokens),
+            provenance=Provenance.GENERATED,
+            detail=detail,
+        )
+
+    def _detail(self, generation: Generation) -> dict[str, Json]:
+        detail: dict[str, Json] = {
+            "at_risk": sum(1 for margin in generation.margins if margin < AT_RISK),
+            "min_margin": min(generation.margins, default=None),
+        }
+        if self._keep_tokens:
+            detail |= {"token_ids": list(generation.tokens), "logits_digest": generation.logits_digest}
+        return detail
+
+
+def _check(compiled: CompiledSchema, generation: Generation) -> str:
+    """Say what is wrong with a finished output, or nothing."""
+    try:
+        check_output(compiled, generation.text)
+    except GrammarError as error:
+        return str(error)
+    return ""
+
+
+def _rename(call: ToolCall, seed: int, number: int) -> ToolCall:
+    """Give a call an id of its own: models write none, or the same one each time."""
+    return ToolCall(id=deterministic_id("call", seed, number), name=call.name, arguments=call.arguments)
+
+
+def _failed(error: str, message: str) -> Completion:
+    detail = {"error": error, "message": message}
+    return Completion(finish="error", provenance=Provenance.GENERATED, detail=detail)

@@ -1,0 +1,210 @@
+"""Which generated answers this machine can compute again, and whether they come out the same.
+
+A generated completion is recorded with its whole request, so it can be asked for once more wherever a model
+of the same identity is: same weights, same numeric fingerprint. What cannot be asked here is counted with the
+reason, never passed over. Made-up API answers and verdicts of local judges rest on such completions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import msgspec
+
+from replay.core.canonical import canonical_bytes
+from replay.core.errors import DamagedError, ModelError
+from replay.core.types import (
+    ChatRequest,
+    Json,
+    Key,
+    Provenance,
+    Record,
+    Snapshot,
+    SnapshotKind,
+)
+from replay.engine.rundir.checking import RunFinding
+from replay.llm.local import LocalModel
+from replay.store.answers import make_completion_snapshot
+from replay.store.pending import SnapshotReader
+from replay.wiring.candidates import FindModel
+from replay.wiring.engines import ModelPool
+from replay.wiring.roles import ModelPlan
+
+__all__ = ["Recomputed", "completions_behind", "recompute"]
+
+_AHEAD = 64
+"""Requests handed out at once: bounds what is held of an archive in memory."""
+
+
+class Recomputed(Record, frozen=True, kw_only=True):
+    """What came of computing generated answers again."""
+
+    generated: int = 0
+    """Generated completions that were found."""
+    recomputed: int = 0
+    """Of these, the ones that this machine could compute again."""
+    elsewhere: dict[str, int] = msgspec.field(default_factory=dict)
+    """Why the others could not be, and how many."""
+    differ: tuple[RunFinding, ...] = ()
+    """Recomputed answers that came out differently."""
+
+
+class _Asked(Record, frozen=True, kw_only=True):
+    """The preimage of a completion's key, as it was recorded."""
+
+    model: Json
+    request: ChatRequest
+    seed: int
+    trial: int
+
+
+def completions_behind(reader: SnapshotReader, keys: Iterable[Key]) -> Iterator[Snapshot]:
+    """Find the generated completions that answers rest on: themselves, or those their `meta` names."""
+    seen: set[Key] = set()
+    waiting = list(keys)
+    while waiting:
+        key = waiting.pop()
+        snapshot = None if key in seen or not key else reader.get(key)
+        seen.add(key)
+        if snapshot is None:
+            continue
+        if _is_generated(snapshot):
+            yield snapshot
+        elif isinstance(snapshot.meta, dict) and isinstance(snapshot.meta.get("completion"), str):
+            waiting.append(Key(snapshot.meta["completion"]))
+
+
+def recompute(
+    snapshots: Iterable[Snapshot],
+    *,
+    find: FindModel,
+    progress: Callable[[int, int], None] | None = None,
+) -> Recomputed:
+    """Compute every generated completion again that a model here has the identity of.
+
+    Errors:  DamagedError for a recorded request that is none; ModelError when a model that is here fails.
+    """
+    generated = sorted(filter(_is_generated, snapshots), key=lambda snapshot: snapshot.key)
+    here = _Here(find)
+    able: dict[bytes, list[tuple[Snapshot, _Asked]]] = {}
+    elsewhere: Counter[str] = Counter()
+    for snapshot in generated:
+        asked = _read_request(snapshot)
+        reason = here.reason(asked.model)
+        if reason:
+            elsewhere[reason] += 1
+        else:
+            able.setdefault(canonical_bytes(asked.model), []).append((snapshot, asked))
+    pool = ModelPool()
+    findings: list[RunFinding] = []
+    total = sum(map(len, able.values()))
+    done = 0
+    try:
+        for group in able.values():
+            for finding in _ask_again(group, here.plan(group[0][1].model), pool):
+                done += 1
+                findings += [] if finding is None else [finding]
+                if progress is not None:
+                    progress(done, total)
+    finally:
+        pool.close()
+    return Recomputed(
+        generated=len(generated),
+        recomputed=total,
+        elsewhere=dict(sorted(elsewhere.items())),
+        differ=tuple(findings),
+    )
+
+
+class _Here:
+    """The models of this machine; each is looked up once."""
+
+    def __init__(self, find: FindModel) -> None:
+        self._find = find
+        self._found: dict[bytes, ModelPlan | str] = {}
+
+    def reason(self, identity: Json) -> str:
+        """Say why a model of this identity is not here; empty when it is."""
+        found = self._look(identity)
+        return found if isinstance(found, str) else ""
+
+    def plan(self, identity: Json) -> ModelPlan:
+        """Return the model of this identity, which is here."""
+        found = self._look(identity)
+        if isinstance(found, str):
+            raise ModelError(found)
+        return found
+
+    def _look(self, identity: Json) -> ModelPlan | str:
+        key = canonical_bytes(identity)
+        if key not in self._found:
+            self._found[key] = self._search(identity)
+        return self._found[key]
+
+    def _search(self, identity: Json) -> ModelPlan | str:
+        name = identity.get("model") if isinstance(identity, dict) else None
+        if not isinstance(name, str) or not name:
+            return "generated by something that is no local model"
+        try:
+            plan = self._find(name)
+        except ModelError as error:
+            return f"{name}: {error.what}"
+        if canonical_bytes(plan.identity) == canonical_bytes(identity):
+            return plan
+        different = sorted(
+            field for field in {*identity, *plan.identity} if identity.get(field) != plan.identity.get(field)
+        )
+        return f"{name}: recorded with another {', '.join(different)}"
+
+
+def _ask_again(
+    group: list[tuple[Snapshot, _Asked]], plan: ModelPlan, pool: ModelPool
+) -> Iterator[RunFinding | None]:
+    """Ask for all completions of one model, as many at once as it decodes together."""
+    model = LocalModel(plan.identity, pool.get(plan))
+    with ThreadPoolExecutor(plan.settings.sequences, thread_name_prefix="recompute") as threads:
+        for start in range(0, len(group), _AHEAD):
+            part = group[start : start + _AHEAD]
+            try:
+                yield from threads.map(partial(_compare, model), part)
+            except BaseException:
+                pool.halt()
+                raise
+
+
+def _compare(model: LocalModel, pair: tuple[Snapshot, _Asked]) -> RunFinding | None:
+    recorded, asked = pair
+    completion = model.complete(asked.request, seed=asked.seed, trial=asked.trial)
+    again = make_completion_snapshot(
+        model.identity, asked.request, completion, seed=asked.seed, trial=asked.trial
+    )
+    if again.body == recorded.body:
+        return None
+    return RunFinding(
+        member="completions", record=recorded.key, what=_first_difference(recorded.body, again.body)
+    )
+
+
+def _first_difference(recorded: str, again: str) -> str:
+    ours, theirs = msgspec.json.decode(recorded), msgspec.json.decode(again)
+    fields = [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
+    return f"computed again, it differs in {', '.join(fields)}"
+
+
+def _is_generated(snapshot: Snapshot) -> bool:
+    return snapshot.kind is SnapshotKind.COMPLETION and snapshot.provenance is Provenance.GENERATED
+
+
+def _read_request(snapshot: Snapshot) -> _Asked:
+    try:
+        return msgspec.convert(snapshot.request, _Asked)
+    except msgspec.ValidationError as error:
+        raise DamagedError(
+            f"a recorded request is none: {error}",
+            where=f"key {snapshot.key}",
+            expected="the request of a completion",
+            next_step="replay archive verify names every damaged record",
+        ) from None

@@ -1,0 +1,56 @@
+"""What a user asks of a run, before anything is opened."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from replay.core.types import Json, Record
+from replay.wiring.modes import Modes
+
+__all__ = ["FINDER", "RunRequest"]
+
+FINDER: Final = "replay.wiring.engines:find_model"
+"""Finds models in the weights folder of this user."""
+
+
+class RunRequest(Record, frozen=True, kw_only=True):
+    """What a user asks for. Paths are used and never stored."""
+
+    archive: str
+    candidate: str = ""
+    """Recorded name, `model:NAME`, `scripted:FILE` or `outputs:PATH`; empty when the archive has just one."""
+    candidate_name: str = ""
+    """Which of several candidates an outputs path is about."""
+    judge: str = ""
+    modes: Modes = Modes()
+    select: tuple[str, ...] = ()
+    limit: int | None = None
+    trials: int = 1
+    jobs: int = 1
+    out: str = ""
+    """Run directory; empty: `runs/NAME-HASH` in the current folder."""
+    home: str = ""
+    bases: tuple[str, ...] = ()
+    overlay: str = ""
+    """Overlay of an earlier run to read; an input of the run, by its digest."""
+    keep_errors: bool = False
+    live: str = ""
+    simulator: str = ""
+    """`module:function` of a simulator that is no model."""
+    judge_maker: str = ""
+    user_model: str = ""
+    """`model:NAME`, or the name of a recorded one, like the next two; empty for nobody."""
+    simulator_model: str = ""
+    judge_model: str = ""
+    allow_unpinned: bool = False
+    """Generate with a llama.cpp build that is not the pinned one; marks the run."""
+    finder: str = FINDER
+    """`module:function` that finds local models."""
+    protocol: str = ""
+    rules: str = ""
+    judge_runs: int | None = None
+    reference: str = ""
+    seed: int | None = None
+    options: dict[str, Json] = msgspec.field(default_factory=dict)

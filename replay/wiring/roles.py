@@ -1,0 +1,54 @@
+"""Models in roles as plain data: what another process needs to set one up, and what tells it from others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from replay.core.types import Json, Record
+from replay.llm.llamacpp.jobs import EngineSettings
+
+__all__ = ["OPENER", "ModelPlan", "ModelWish", "RolePlan"]
+
+OPENER: Final = "replay.wiring.engines:open_voice"
+"""Loads a model of the weights folder with the local engine."""
+
+
+class ModelWish(NamedTuple):
+    """How a model is wanted."""
+
+    home: Path | None = None
+    """Folder of stores and weights; None for the user's own."""
+    jobs: int = 1
+    """Worker processes that share this machine's processors."""
+    allow_unpinned: bool = False
+
+
+class ModelPlan(Record, frozen=True, kw_only=True):
+    """One local model."""
+
+    name: str
+    identity: Json
+    """Name, tensor digest, numeric fingerprint, dialect: a part of every key that it answers."""
+    fingerprint: Json = None
+    """The numeric fingerprint, for the inputs of a run."""
+    weights: str = ""
+    """Path of the file; never hashed and never stored."""
+    schedule: str = "invariant"
+    """Which schedule its self-test decided for."""
+    settings: EngineSettings = EngineSettings()
+    opener: str = OPENER
+    """`module:function` that loads it."""
+    is_unpinned: bool = False
+    """True when the build is not the pinned one and a person allowed that."""
+
+
+class RolePlan(Record, frozen=True, kw_only=True):
+    """One role that a model plays beside the candidate: user, simulator or judge."""
+
+    name: str
+    """What it is called in archives and reports."""
+    identity: Json
+    """Identity in the role: the model's, and what the role adds (prompt, sampling, seed)."""
+    model: ModelPlan | None = None
+    """The model that can make new answers; None: only recorded ones are read."""
