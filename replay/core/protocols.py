@@ -85,8 +85,8 @@ class EpisodeEnd(Record, frozen=True, kw_only=True):
     """How an episode came to its own end."""
 
     stop: str
-    """finished, gave-up, step-limit, query-limit, truncated, refused, or tool-error (upstream's own program
-    would have stopped here; nothing is produced)."""
+    """finished, gave-up, step-limit, query-limit, truncated, refused, user-failed (the simulated user said
+    nothing usable), or tool-error (upstream's own program would have stopped here; nothing is produced)."""
     outcome: Json
     """What the benchmark's evaluators read."""
 

@@ -70,7 +70,7 @@ class Trajectory(Record, frozen=True, kw_only=True):
     """One per step, each over the one before; same length as `steps`."""
     stop: str
     """finished, gave-up, step-limit, query-limit, truncated, refused, tool-miss, candidate-miss, user-miss,
-    network-blocked, missing-output or tool-error."""
+    user-failed, network-blocked, missing-output or tool-error."""
     stop_detail: str = ""
     """The explained miss or limit, one line; empty when the episode came to its own end."""
     outcome: Json = None

@@ -25,7 +25,7 @@ from replay.engine.plan import PlanItem
 __all__ = ["MISS_NOTE", "UNSCORED_STOPS", "run_episode"]
 
 UNSCORED_STOPS: Final = frozenset(
-    {"tool-miss", "candidate-miss", "user-miss", "network-blocked", "tool-error"}
+    {"tool-miss", "candidate-miss", "user-miss", "user-failed", "network-blocked", "tool-error"}
 )
 """Stops after which there is nothing to score; each is also the reason that verdicts give."""
 

@@ -44,6 +44,8 @@ class Unscored(enum.StrEnum):
     """The episode ended on a candidate completion that is not recorded."""
     USER_MISS = "user-miss"
     """The episode ended on a user-simulator completion that is not recorded."""
+    USER_FAILED = "user-failed"
+    """The episode ended because the simulated user said nothing usable."""
     TOOL_ERROR = "tool-error"
     """The episode ended on a tool that broke."""
     NETWORK_BLOCKED = "network-blocked"
