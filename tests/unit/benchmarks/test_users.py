@@ -57,11 +57,14 @@ def talk(*answers: Completion, replies: tuple[str | None, ...], turns: int) -> C
 
     play = converse(PERSONA, reply, max_turns=turns)
     waiting = iter(answers)
-    waiting_for = next(play)
-    with pytest.raises(StopIteration) as done:
-        while waiting_for:
-            waiting_for = play.send(next(waiting))
-    found: Conversation = done.value.value
+    found = None
+    next(play)
+    while found is None:
+        try:
+            play.send(next(waiting))
+        except StopIteration as done:
+            found = done.value
+    assert isinstance(found, Conversation)
     return found
 
 
