@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import jinja2
 from jinja2 import nodes
-from jinja2.ext import Extension, loopcontrols
+from jinja2.ext import Extension
 from jinja2.parser import Parser
 from jinja2.visitor import NodeTransformer
 
-__all__ = ["Counting", "GenerationBlocks", "referenced_names"]
+__all__ = ["Counting", "GenerationBlocks"]
 
 
 class GenerationBlocks(Extension):
@@ -76,9 +75,3 @@ class Counting(NodeTransformer):
 
 def _call(name: str, arguments: list[Any], line: int) -> nodes.Expr:
     return nodes.Call(nodes.EnvironmentAttribute(name, lineno=line), arguments, [], None, None, lineno=line)
-
-
-def referenced_names(source: str) -> frozenset[str]:
-    """Name everything a template reads from outside, whether it would get there or not."""
-    tree = jinja2.Environment(extensions=[loopcontrols, GenerationBlocks], autoescape=False).parse(source)  # noqa: S701  never rendered
-    return frozenset(node.name for node in tree.find_all(nodes.Name) if node.ctx == "load")

@@ -18,25 +18,14 @@ from replay.core.types import Json
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["ChatTemplate", "uses_clock"]
+__all__ = ["ChatTemplate"]
 
 MAX_TEMPLATE_CHARS: Final = 1 << 18
 """The longest template known to us has 25,000 characters."""
 MAX_PROMPT_CHARS: Final = 4_000_000
 """More than the largest context of any known model holds."""
 
-_CLOCK_NAMES: Final = frozenset({"datetime", "now", "strftime_now", "time"})
 _FILE: Final = "<template>"  # what Jinja calls a template without a name in tracebacks
-
-
-def uses_clock(source: str) -> bool:
-    """Tell whether a template asks for the time, so that its prompts change with the date elsewhere.
-
-    Errors:  ModelError for a template that cannot be parsed.
-    """
-    counting = _load("counting")
-    names: frozenset[str] = _guard(lambda: counting.referenced_names(_bounded(source)))
-    return not _CLOCK_NAMES.isdisjoint(names)
 
 
 class ChatTemplate:

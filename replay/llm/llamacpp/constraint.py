@@ -1,17 +1,18 @@
 """A grammar that watches one generation, over llama.cpp's own grammar sampler.
 
-The sampler is asked about single tokens (cheap) and only on refusal about the whole vocabulary (slow). It
-never chooses. A token is only ever given to it after it was allowed: with another one the library would end
-the process.
+The sampler is asked about single tokens (cheap) and only on refusal about the vocabulary (slow), of which it
+then sees the part whose first bytes it allows. It never chooses. A token is only ever given to it after it
+was allowed: with another one the library would end the process.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from replay.core.errors import GrammarError, InternalError, ModelError
 from replay.llm.llamacpp.binding import GrammarHandle, Library
+from replay.llm.llamacpp.token_table import TokenTable
 from replay.llm.llamacpp.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -26,41 +27,55 @@ ROOT_RULE = "root"
 class GrammarConstraint:
     """One grammar in the state that the tokens accepted so far have brought it to."""
 
-    def __init__(self, library: Library, vocabulary: Vocabulary, grammar: str) -> None:
+    def __init__(self, library: Library, vocabulary: Vocabulary, table: TokenTable, grammar: str) -> None:
         """Compile GBNF text with the rule `root`.
 
-        Errors:  GrammarError with the library's reason: a grammar that fails never lets text through.
+        Errors:  GrammarError with the library's reason, or for an empty text, which the library would take
+                 for no constraint: a grammar that fails never lets text through.
         """
         self._library = library
+        self._table = table
+        self._allowed = -1
         self._handle: GrammarHandle | None = None
+        expected = f"GBNF text with a rule `{ROOT_RULE}`"
+        if not grammar.strip():
+            raise GrammarError("an empty grammar", expected=expected)
         try:
             self._handle = library.new_grammar(vocabulary, grammar, root=ROOT_RULE)
         except ModelError as error:
-            raise GrammarError(error.what, expected=f"GBNF text with a rule `{ROOT_RULE}`") from None
+            raise GrammarError(error.what, expected=expected) from None
         self._single = library.new_candidates(1)
 
     def allows(self, token: int) -> bool:
-        """Tell whether a token may come next."""
+        """Tell whether a token may come next; one that adds no text may not."""
+        if self._table.is_silent(token):
+            return False
         single = self._single
         single["id"][0] = token
         single["logit"][0] = 0.0
         self._library.filter_candidates(self._open_handle(), single)
-        return bool(single["logit"][0] == 0.0)
+        if single["logit"][0] != 0.0:
+            return False
+        self._allowed = token
+        return True
 
     def mask(self, logits: npt.NDArray[np.float32]) -> None:
         """Set the logit of every token that may not come next to minus infinity, in place."""
-        candidates: npt.NDArray[Any] = self._library.new_candidates(len(logits))
-        candidates["logit"] = logits
-        self._library.filter_candidates(self._open_handle(), candidates)
-        logits[candidates["logit"] == -math.inf] = -math.inf
+        table = self._table
+        possible = table.starting_with(self._filter(table.probes))
+        allowed = self._filter(possible)
+        kept = logits[allowed]
+        logits.fill(-math.inf)
+        logits[allowed] = kept
 
     def accept(self, token: int) -> None:
         """Move on by a token.
 
         Errors:  InternalError when the grammar does not allow it.
         """
-        if not self.allows(token):
+        if self._allowed != token and not self.allows(token):
             raise InternalError(f"token {token} accepted against the grammar")
+        self._allowed = -1
         self._library.accept_token(self._open_handle(), token)
 
     def close(self) -> None:
@@ -68,6 +83,14 @@ class GrammarConstraint:
         if self._handle is not None:
             handle, self._handle = self._handle, None
             self._library.free_grammar(handle)
+
+    def _filter(self, tokens: npt.NDArray[np.integer]) -> npt.NDArray[np.int32]:
+        """Keep the tokens that may come next."""
+        candidates = self._library.new_candidates(len(tokens))
+        candidates["id"] = tokens
+        self._library.filter_candidates(self._open_handle(), candidates)
+        kept: npt.NDArray[np.int32] = candidates["id"][candidates["logit"] == 0.0]
+        return kept
 
     def _open_handle(self) -> GrammarHandle:
         if self._handle is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from replay.llm.llamacpp.model import Model
 from replay.llm.llamacpp.sampling import Constraint
 from replay.llm.llamacpp.schedule import make_schedule
 from replay.llm.llamacpp.scheduler import Scheduler
+from replay.llm.llamacpp.token_table import TokenTable
 
 __all__ = ["Machine"]
 
@@ -63,7 +65,11 @@ class Machine:
 def constraints_of(model: Model) -> Callable[[str], Constraint]:
     """Make constraints over a model's vocabulary from grammar texts."""
 
+    @functools.cache
+    def read_table() -> TokenTable:
+        return TokenTable(model.vocab, model.end_tokens)
+
     def make_constraint(grammar: str) -> Constraint:
-        return GrammarConstraint(model.library, model.vocab, grammar)
+        return GrammarConstraint(model.library, model.vocab, read_table(), grammar)
 
     return make_constraint

@@ -1,0 +1,56 @@
+"""First bytes of a vocabulary: which tokens a grammar must never let through, and which it need not look at.
+
+llama.cpp's grammar reads a control token as the text it is written with, so that `<|im_start|>` could stand
+in a JSON string; the generated text leaves such tokens out. They are never allowed. And since a grammar that
+refuses a token's first byte refuses the token, one probe a byte spares most of the vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from replay.llm.llamacpp.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["TokenTable"]
+
+_BYTES: Final = 256
+_END: Final = _BYTES  # stands for the first byte of end tokens, which are always looked at
+_SILENT: Final = _BYTES + 1  # and of tokens that add no text
+
+
+class TokenTable:
+    """First bytes of all tokens."""
+
+    def __init__(self, vocabulary: Vocabulary, end_tokens: AbstractSet[int]) -> None:
+        """Read the text of every token once: about half a second for 262,144 tokens."""
+        size = vocabulary.size()
+        self._first = np.full(size, _SILENT, dtype=np.int16)
+        alone = np.full(_BYTES, -1, dtype=np.int32)
+        for token in range(size):
+            piece = b"" if token in end_tokens else vocabulary.piece(token, special=False)
+            if piece:
+                self._first[token] = piece[0]
+                if len(piece) == 1 and alone[piece[0]] < 0:
+                    alone[piece[0]] = token
+        self._first[sorted(end_tokens)] = _END
+        self.probes: npt.NDArray[np.int32] = alone[alone >= 0]
+        """Tokens that are one byte each."""
+        self._unprobed = np.flatnonzero(alone < 0)
+
+    def is_silent(self, token: int) -> bool:
+        """Tell whether a token adds no text and does not end the generation: a control token, for example."""
+        return bool(self._first[token] == _SILENT)
+
+    def starting_with(self, allowed: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
+        """List the tokens that may be allowed when of the probes these are, in order of id."""
+        is_open = np.zeros(_BYTES + 2, dtype=bool)
+        is_open[self._unprobed] = True
+        is_open[self._first[allowed]] = True
+        is_open[_END] = True
+        return np.flatnonzero(is_open[self._first])
