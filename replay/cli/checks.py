@@ -13,6 +13,7 @@ from replay.core.errors import UsageError
 from replay.core.types import Json
 
 if TYPE_CHECKING:
+    from replay.wiring.recomputing import Recomputed
     from replay.wiring.reopening import RunSources
 
 __all__ = ["add_to", "report_archive"]
@@ -33,7 +34,11 @@ def verify(
     path: Annotated[Path, typer.Argument(help="A .replay file or a run directory.")],
     sample: Annotated[float | None, typer.Option(help="Archives: check only this share (0..1).")] = None,
     recompute: Annotated[
-        bool, typer.Option("--recompute", help="Runs: play every episode again and compare step by step.")
+        bool,
+        typer.Option(
+            "--recompute",
+            help="Compute generated answers again where their model is here; runs: play every episode again.",
+        ),
     ] = False,
     key: Annotated[
         list[Path] | None, typer.Option(help="Archives: public key that must have signed.")
@@ -55,9 +60,9 @@ def verify(
             archive=archive, bases=tuple(base or ()), overlay=overlay, candidate=candidate, home=home
         )
         return _verify_run(path, screen, sources, recompute=recompute)
-    of_runs = {"--archive": archive, "--candidate": candidate, "--overlay": overlay, "--base": base}
-    _refuse(path, "an archive", {"--recompute": recompute, **of_runs})
-    return report_archive(path, screen, sample=sample, keys=tuple(key or ()))
+    of_runs: dict[str, object] = {"--archive": archive, "--candidate": candidate, "--overlay": overlay, "--base": base}
+    _refuse(path, "an archive", of_runs)
+    return report_archive(path, screen, sample=sample, keys=tuple(key or ()), recompute=recompute, home=home)
 
 
 def compare(
@@ -144,17 +149,30 @@ def export(
     return 0
 
 
-def report_archive(path: Path, screen: Screen, *, sample: float | None, keys: tuple[Path, ...]) -> int:
+def report_archive(
+    path: Path,
+    screen: Screen,
+    *,
+    sample: float | None,
+    keys: tuple[Path, ...],
+    recompute: bool = False,
+    home: Path | None = None,
+) -> int:
     """Verify an archive and its signatures and print every finding; 5 when damaged, 1 when not signed."""
     from msgspec import to_builtins
 
-    from replay.wiring.archives import check_archive
+    from replay.wiring.archives import check_archive, recompute_archive
 
     checked = check_archive(path, sample=sample, keys=keys)
+    if recompute:
+        with screen.progress("answers") as advance:
+            checked = recompute_archive(checked, path, sample=sample, home=home, progress=advance)
     report, signed = checked.report, checked.signatures
     document = {**to_builtins(report), "ok": report.ok}
     if signed is not None:
         document["signature"] = to_builtins(signed)
+    if checked.answers is not None:
+        document["answers"] = to_builtins(checked.answers)
     screen.emit(document)
     screen.say(f"{report.name} {report.version}  {report.root}")
     screen.say(f"{report.rows_checked} of {report.rows_total} rows checked: {report.covered}")
@@ -166,6 +184,8 @@ def report_archive(path: Path, screen: Screen, *, sample: float | None, keys: tu
         screen.say("signatures hold" if signed.valid else "signatures do not hold")
         for reason in signed.reasons:
             screen.say(f"  {reason}")
+    if checked.answers is not None:
+        _show_answers(checked.answers, screen)
     screen.say("ok" if report.ok else f"{len(report.findings)} findings")
     return checked.exit_code
 
@@ -191,6 +211,8 @@ def _verify_run(path: Path, screen: Screen, sources: RunSources, *, recompute: b
     )
     if found.not_rescored:
         screen.say(f"not scored again: {found.not_rescored}")
+    if recompute:
+        _show_answers(found.answers, screen)
     named = (*found.findings, *found.diverged)
     rows = [(item.member, item.record, item.what) for item in named[:_SHOWN_FINDINGS]]
     if rows:
@@ -198,8 +220,19 @@ def _verify_run(path: Path, screen: Screen, sources: RunSources, *, recompute: b
     if len(named) > _SHOWN_FINDINGS:
         screen.say(f"and {len(named) - _SHOWN_FINDINGS} more, all of them with --json")
     counts = f"{len(found.findings)} findings, {len(found.diverged)} episodes came out differently"
+    if found.answers.differ:
+        counts += f", and so did {len(found.answers.differ)} generated answers"
     screen.say("ok" if found.ok else counts)
     return found.exit_code
+
+
+def _show_answers(answers: Recomputed, screen: Screen) -> None:
+    """Say which generated answers were computed again here, and why the others could not be."""
+    screen.say(f"{answers.recomputed} of {answers.generated} generated answers computed again")
+    for reason, count in answers.elsewhere.items():
+        screen.say(f"  {count} not here: {reason}")
+    for finding in answers.differ[:_SHOWN_FINDINGS]:
+        screen.say(f"  {finding.record} {finding.what}")
 
 
 def _lines(value: Json, indent: str) -> list[str]:

@@ -11,6 +11,7 @@ from replay.core.errors import UsageError
 from replay.core.types import Json
 
 __all__ = [
+    "AllowUnpinned",
     "Archive",
     "Bases",
     "Candidate",
@@ -24,6 +25,7 @@ __all__ = [
     "JsonFlag",
     "Judge",
     "JudgeMode",
+    "JudgeModel",
     "JudgeRuns",
     "KeepErrors",
     "Limit",
@@ -37,9 +39,11 @@ __all__ = [
     "RunOverlay",
     "Seed",
     "Select",
+    "SimulatorModel",
     "ToolsMode",
     "Trials",
     "UserMode",
+    "UserModel",
     "parse_options",
 ]
 
@@ -80,7 +84,26 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", help="NAME=VALUE of the benchmark (VALUE is JSON or text); may be repeated."),
 ]
-Candidate = Annotated[str, typer.Option(help="Recorded name, scripted:FILE, or outputs:PATH.")]
+Candidate = Annotated[
+    str,
+    typer.Option(help="Recorded name, model:NAME, model:FILE.gguf, scripted:FILE, or outputs:PATH."),
+]
+SimulatorModel = Annotated[
+    str,
+    typer.Option("--simulator", help="model:NAME that answers calls of unrecorded APIs, or a recorded one."),
+]
+JudgeModel = Annotated[
+    str, typer.Option("--judge-model", help="model:NAME that judges what no recorded verdict does.")
+]
+UserModel = Annotated[
+    str, typer.Option("--user-model", help="model:NAME that plays the user, or a recorded one.")
+]
+AllowUnpinned = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unpinned", help="Generate with another llama.cpp build than the pinned one; marks the run."
+    ),
+]
 CandidateName = Annotated[str, typer.Option(help="Which candidate of outputs:PATH.")]
 GeneralMode = Annotated[
     str, typer.Option(help="strict: recorded answers only. replay: also simulate. record: also live.")

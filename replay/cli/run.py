@@ -50,6 +50,10 @@ def run(
     candidate_name: opt.CandidateName = "",
     overlay: opt.Overlay = None,
     keep_errors: opt.KeepErrors = False,
+    simulator: opt.SimulatorModel = "",
+    judge_model: opt.JudgeModel = "",
+    user_model: opt.UserModel = "",
+    allow_unpinned: opt.AllowUnpinned = False,
     expect_root: opt.ExpectRoot = "",
     base: opt.Bases = None,
     home: opt.Home = None,
@@ -63,7 +67,8 @@ def run(
     asked: dict[str, Json] = {"archive": archive, "candidate": candidate, "judge": judge}
     asked |= {"candidate_name": candidate_name, "protocol": protocol, "rules": rules}
     asked |= {"judge_runs": judge_runs, "reference": reference, "limit": limit, "trials": trials}
-    asked |= {"jobs": jobs, "seed": seed, "keep_errors": keep_errors}
+    asked |= {"jobs": jobs, "seed": seed, "keep_errors": keep_errors, "allow_unpinned": allow_unpinned}
+    asked |= {"simulator_model": simulator, "judge_model": judge_model, "user_model": user_model}
     request = RunRequest(
         **asked,
         modes=modes,
@@ -101,9 +106,24 @@ def _show(report: RunReport, screen: Screen) -> None:
     screen.say(f"run        {report.out}")
     for outcome, count in report.recorded.items():
         screen.say(f"overlay    {count} {outcome}")
+    _show_models(report, screen)
     conflicts = report.recorded.get("conflict")
     if conflicts:
         screen.log(
             f"replay: {conflicts} answers differ from an earlier one of this run to the same request; "
             "the first is kept, and an episode that got another will not replay from the overlay"
+        )
+
+
+def _show_models(report: RunReport, screen: Screen) -> None:
+    """Tell what local models cost, on standard error: it differs from run to run."""
+    for part, cost in report.cost.items():
+        screen.log(
+            f"cost {part}: {cost.requests} requests, {cost.prompt_tokens} prompt tokens "
+            f"({cost.reused_tokens} reused), {cost.generated_tokens} generated, {cost.seconds:.1f} s"
+        )
+    unpinned = report.manifest.conditions.get("unpinned")
+    if unpinned:
+        screen.say(
+            f"unpinned   {', '.join(unpinned)}: not the pinned build, may not come out again elsewhere"
         )

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from replay.core.errors import InputError
-from replay.core.types import Record
+from replay.core.types import Key, Record, SnapshotKind
 from replay.store.archive.diff import ArchiveDiff, diff
 from replay.store.archive.manifest import ArchiveManifest
 from replay.store.archive.reader import ArchiveReader, Listing
 from replay.store.archive.thaw import thaw
 from replay.store.archive.verify import VerifyReport, verify_archive
 from replay.store.signing import SignatureReport, check_signatures
+from replay.wiring.casting import find_models
 from replay.wiring.library import find_archive
 from replay.wiring.places import shipped_archives
+from replay.wiring.recomputing import Recomputed, recompute
+from replay.wiring.requests import FINDER
+from replay.wiring.roles import ModelWish
 
 __all__ = [
     "CheckedArchive",
@@ -24,6 +30,7 @@ __all__ = [
     "list_rows",
     "list_shipped",
     "list_tables",
+    "recompute_archive",
     "thaw_archive",
 ]
 
@@ -33,12 +40,16 @@ class CheckedArchive(Record, frozen=True, kw_only=True):
 
     report: VerifyReport
     signatures: SignatureReport | None
+    answers: Recomputed | None = None
+    """Generated answers that were computed again; None when that was not asked for."""
 
     @property
     def exit_code(self) -> int:
-        """0, 5 when damaged, 1 when sound but not signed as asked."""
+        """0, 5 when damaged, 8 when an answer came out differently, 1 when not signed as asked."""
         if not self.report.ok:
             return 5
+        if self.answers is not None and self.answers.differ:
+            return 8
         return 0 if self.signatures is None or self.signatures.valid else 1
 
 
@@ -47,6 +58,33 @@ def check_archive(path: Path, *, sample: float | None = None, keys: tuple[Path, 
     report = verify_archive(path, sample=sample)
     signatures = check_signatures(path, keys, root=report.root) if keys else None
     return CheckedArchive(report=report, signatures=signatures)
+
+
+def recompute_archive(
+    checked: CheckedArchive,
+    path: Path,
+    *,
+    sample: float | None = None,
+    home: Path | None = None,
+    finder: str = FINDER,
+    progress: Callable[[int, int], None] | None = None,
+) -> CheckedArchive:
+    """Compute the archive's generated answers again, all or a share of them, where a model of theirs is here.
+
+    A damaged archive is left as it is: what its answers should be is not known.
+    Errors:  those of reading the archive; DamagedError for a recorded request that is none.
+    """
+    if not checked.report.ok:
+        return checked
+    with ArchiveReader(path) as reader:
+        chosen = [snap for snap in reader.snapshots(SnapshotKind.COMPLETION) if _is_in(snap.key, sample)]
+    find = find_models(finder, ModelWish(home=home))
+    return replace(checked, answers=recompute(chosen, find=find, progress=progress))
+
+
+def _is_in(key: Key, sample: float | None) -> bool:
+    """Choose by the key itself: the same share of the same archive is the same answers everywhere."""
+    return sample is None or int(key.removeprefix("sha256:")[:8], 16) < sample * 2**32
 
 
 def compare_archives(left: Path, right: Path) -> ArchiveDiff:

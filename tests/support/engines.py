@@ -11,6 +11,8 @@ import json
 import time
 from typing import Any
 
+import msgspec
+
 from replay.core.canonical import digest
 from replay.core.errors import HistoryError, ModelError
 from replay.core.types import ChatRequest, Json, ToolCall
@@ -104,6 +106,8 @@ class PromptEngine:
     def _answer(self, prompt: dict[str, Json], job: GenerationJob) -> str:
         if prompt["schema"] is not None:
             assert job.grammar, "a constrained request without a grammar"
+            if self.name == "endless":
+                return "[" * (job.sampling.max_tokens + 1)
             value = fill(prompt["schema"], f"{self.name} {digest('prompt', prompt['said'])[7:15]}")
             return json.dumps(value)
         if prompt["role"] == "user":
@@ -144,7 +148,7 @@ def fill(schema: Any, text: str) -> Json:
 
 
 def find_model(word: str, wish: ModelWish) -> ModelPlan:
-    """Find any name but `absent`; one that ends in `@N` has the fingerprint N."""
+    """Find any name but `absent`: with the fingerprint N when it ends in `@N`; `endless` closes no answer."""
     if word == "absent":
         raise ModelError("there is no model 'absent'", next_step="replay models add FILE.gguf")
     name, _, number = word.partition("@")
@@ -164,3 +168,18 @@ def open_voice(plan: ModelPlan) -> Voice:
     """Load it."""
     OPENED.append(plan.name)
     return Voice(PromptEngine(plan.name), LineDialect())
+
+
+def find_elsewhere(word: str, wish: ModelWish) -> ModelPlan:
+    """Find the same weights on a machine that computes otherwise."""
+    return find_model(f"{word}@dd", wish)
+
+
+def find_another_mind(word: str, wish: ModelWish) -> ModelPlan:
+    """Find a model that claims to be the one asked for and says other things."""
+    return msgspec.structs.replace(find_model(word, wish), opener="tests.support.engines:open_another_mind")
+
+
+def open_another_mind(plan: ModelPlan) -> Voice:
+    """Load a model of another name under this identity."""
+    return Voice(PromptEngine("impostor"), LineDialect())

@@ -1,0 +1,329 @@
+"""Local models in whole runs: who answers, what is kept under whose name, and that it all comes out again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from replay.core.errors import InputError, ModelError
+from replay.core.types import Json, SnapshotKind
+from replay.engine.rundir.reading import load_run
+from replay.store.snapshots import SnapshotStore
+from replay.wiring.checking import CheckedRun, check_run
+from replay.wiring.freezing import Below, freeze_folder
+from replay.wiring.modes import parse_modes
+from replay.wiring.reopening import RunSources
+from replay.wiring.runs import RunReport, RunRequest, execute_run
+from tests.support.commands import MINI
+from tests.support.data import CHECKOUT
+from tests.support.engines import FINDER, OPENED
+
+ARCHIVE = CHECKOUT / "snapshots" / f"{MINI}.replay"
+TOY = "model:toy"
+PROTOCOLS = ("CoT@1", "DFS_woFilter_w2")
+
+
+class Site:
+    """One place with stores and runs of local models."""
+
+    def __init__(self, stores: Path, folder: Path) -> None:
+        self.stores = stores
+        self.folder = folder
+        OPENED.clear()
+
+    def play(self, out: str = "run", mode: str = "replay", **words: Json) -> RunReport:
+        """Run three tasks with a toy model in every role."""
+        asked: dict[str, Json] = {
+            "archive": str(ARCHIVE),
+            "candidate": TOY,
+            "simulator_model": TOY,
+            "judge_model": TOY,
+            "judge_runs": 2,
+            "limit": 3,
+            "finder": FINDER,
+            "home": str(self.stores),
+            "out": str(self.folder / out),
+            "modes": parse_modes(mode),
+        }
+        return execute_run(RunRequest(**{**asked, **words}))
+
+    def freeze(self, out: str = "run") -> Path:
+        """Freeze a run's overlay as a layer on the shipped archive."""
+        layer = self.folder / f"{out}.replay"
+        below = Below(bases=(ARCHIVE,), home=self.stores)
+        freeze_folder(self.folder / out / "overlay", layer, label=("more", "1"), below=below)
+        return layer
+
+    def strict(self, layer: Path, out: str = "strict", **words: Json) -> RunReport:
+        """Run the same strictly from a layer."""
+        return self.play(out, "strict", archive=str(layer), bases=(str(ARCHIVE),), **words)
+
+    def check(self, out: str = "run", finder: str = FINDER) -> CheckedRun:
+        """Verify a run and compute everything again."""
+        sources = RunSources(archive=str(ARCHIVE), home=self.stores)
+        return check_run(self.folder / out, sources, recompute=True, finder=finder)
+
+
+@pytest.fixture
+def site(stores: Path, tmp_path: Path) -> Site:
+    """A place for runs."""
+    return Site(stores, tmp_path)
+
+
+def root_of(report: RunReport) -> str:
+    """The run root."""
+    assert report.manifest.roots is not None
+    return report.manifest.roots.run_root
+
+
+def results_of(report: RunReport) -> tuple[str, str]:
+    """What was done and how it was scored."""
+    assert report.manifest.roots is not None
+    return report.manifest.roots.trajectories, report.manifest.roots.verdicts
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_run_comes_out_again_live_and_strictly(site: Site, protocol: str) -> None:
+    """Twice live with one run root; then from an archive frozen with the overlay, with no model built."""
+    first = site.play("first", protocol=protocol)
+    assert {"finished": 3} == first.summary.stops
+    assert {"generated", "simulated", "world"} == first.summary.provenance.keys()
+    assert root_of(first) == root_of(site.play("second", protocol=protocol))
+    layer = site.freeze("first")
+    OPENED.clear()
+    again = site.strict(layer)
+    assert [] == OPENED
+    assert results_of(first) == results_of(again)
+    assert {} == again.recorded
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_two_jobs_give_the_run_of_one(site: Site, protocol: str) -> None:
+    """Each process loads the model once; how episodes are interleaved changes nothing."""
+    one = site.play("one", protocol=protocol, limit=5, trials=2)
+    two = site.play("two", protocol=protocol, limit=5, trials=2, jobs=2)
+    assert root_of(one) == root_of(two)
+    assert one.recorded == two.recorded
+
+
+def test_one_loaded_model_plays_every_role(site: Site) -> None:
+    """Candidate, simulator and judge share it."""
+    site.play()
+    assert ["toy"] == OPENED
+
+
+def test_inputs_name_every_model_and_its_fingerprint(site: Site) -> None:
+    """Another fingerprint is another run, which does not resume this one."""
+    inputs = site.play().manifest.inputs
+    assert {"candidate", "simulator", "judge-maker"} == inputs.models.keys()
+    assert {"toy": "sha256:bb"} == inputs.fingerprint
+    assert inputs.models["candidate"] == inputs.models["simulator"]["model"]
+    with pytest.raises(InputError, match=r"other inputs: inputs\.fingerprint\.toy"):
+        site.play(candidate="model:toy@cc", simulator_model="model:toy@cc", judge_model="model:toy@cc")
+
+
+def test_recorded_answers_come_first(site: Site) -> None:
+    """A run that reads the overlay of an equal one asks nothing again and loads nothing."""
+    first = site.play("first")
+    OPENED.clear()
+    second = site.play("second", overlay=str(site.folder / "first" / "overlay"))
+    assert [] == OPENED
+    assert results_of(first) == results_of(second)
+    assert ({}, {}) == (second.recorded, second.cost)
+
+
+def test_what_one_model_simulated_is_never_anothers_answer(site: Site) -> None:
+    """With its overlay at hand another simulator makes its own answers, and nothing is called recorded."""
+    words: dict[str, Json] = {"candidate": f"scripted:{write_probe(site.folder)}", "limit": 1}
+    site.play("first", **words)
+    overlay = str(site.folder / "first" / "overlay")
+    OPENED.clear()
+    site.play("other", simulator_model="model:other", overlay=overlay, **words)
+    assert "other" in OPENED
+    said = [observation_of(site.folder / name) for name in ("first", "other")]
+    assert said[0] != said[1]
+    nobody = site.play("nobody", simulator_model="", overlay=overlay, **words)
+    assert {"tool-miss": 1} == nobody.summary.stops
+
+
+def write_probe(folder: Path) -> str:
+    """A candidate that asks for a place no archive knows and finishes."""
+    path = folder / "probe.json"
+    path.write_text(
+        '{"scripts": [{"task": "1001", "turns": [{"tool_calls": [{"name": '
+        '"v2_current_conditions_for_skyline_forecast", "arguments": {"city": "Atlantis"}}]}, {"tool_calls": '
+        '[{"name": "Finish", "arguments": {"return_type": "give_answer", "final_answer": "x"}}]}]}]}'
+    )
+    return str(path)
+
+
+def observation_of(run: Path) -> str:
+    """What the first call of a run was answered."""
+    (trajectory,) = load_run(run).trajectories()
+    return next(step.result.content for step in trajectory.steps if hasattr(step, "result"))
+
+
+def test_a_strict_run_reads_simulated_answers_of_the_named_simulator_only(site: Site) -> None:
+    """By its recorded name or as model:NAME; without one the call is a miss."""
+    first = site.play("first")
+    layer = site.freeze("first")
+    named = site.strict(layer, "named", candidate="toy", simulator_model="toy", judge_model="toy")
+    assert results_of(first) == results_of(named)
+    assert {"tool-miss": 3} == site.strict(layer, "without", simulator_model="").summary.stops
+    with pytest.raises(InputError, match=r"nothing is recorded of 'toi' in this role.*did you mean toy"):
+        site.strict(layer, "wrong", simulator_model="toi")
+
+
+def test_a_strict_run_of_an_unrecorded_model_lists_what_is_recorded(site: Site) -> None:
+    """The shipped archive has no completions of the model; none is built to find out."""
+    with pytest.raises(InputError, match=r"no recorded model 'toy'.*one of: .*cot"):
+        site.play("strict", "strict", simulator_model="", judge_model="")
+    assert [] == OPENED
+
+
+@pytest.mark.parametrize(
+    ("boundary", "unscored"),
+    [("candidate", "candidate-miss"), ("tools", "tool-miss"), ("judge", "judge-miss")],
+)
+def test_each_boundary_has_its_own_mode(site: Site, boundary: str, unscored: str) -> None:
+    """What is strict at one boundary reads records there, and the model answers at the others."""
+    site.play("first", limit=1)
+    modes = parse_modes("replay", **{boundary: "strict"})
+    archive: dict[str, Json] = {"archive": str(site.freeze("first")), "bases": (str(ARCHIVE),)}
+    again = site.play("again", modes=modes, limit=2, **archive)
+    assert (2, 1, {unscored: 1}) == (again.summary.planned, again.summary.scored, again.summary.unscored)
+
+
+def test_who_names_a_judge_is_judged_by_it(site: Site) -> None:
+    """The archive's recorded judge speaks only when it is named as well."""
+    alone = site.play("alone", candidate="cot", simulator_model="")
+    assert {"generated": alone.summary.provenance_by_boundary["judge"]["generated"]} == (
+        alone.summary.provenance_by_boundary["judge"]
+    )
+    both = site.play("both", candidate="cot", simulator_model="", judge=archive_judge(site))
+    assert "generated" not in both.summary.provenance_by_boundary["judge"]
+    assert {"candidate", "judge", "judge-maker"} == both.manifest.inputs.models.keys()
+
+
+def archive_judge(site: Site) -> str:
+    """Name of the shipped judge."""
+    with SnapshotStore.open_sealed(next(iter(sorted((site.stores / "stores").iterdir())))) as store:
+        return next(name for name, _ in store.table("judges"))
+
+
+def test_a_simulation_without_an_end_is_a_miss_everywhere(site: Site) -> None:
+    """Live, strictly and played again by verify: the same miss for the same reason, and never an answer."""
+    first = site.play("first", simulator_model="model:endless")
+    assert {"tool-miss": 3} == first.summary.unscored
+    stop = next(iter(load_run(site.folder / "first").trajectories())).stop_detail
+    assert "an answer from the simulator, which failed (truncated: after 1024 tokens)" in stop
+    again = site.strict(site.freeze("first"), simulator_model="model:endless")
+    assert {"tool-miss": 3} == again.summary.unscored
+    assert site.check("first").ok
+
+
+def test_a_judge_without_an_end_is_an_error_everywhere(site: Site) -> None:
+    """An unreadable verdict of a local judge is kept: a strict run is unscored for the same reason."""
+    first = site.play("first", judge_model="model:endless")
+    assert {"judge-error": 3} == first.summary.unscored
+    again = site.strict(site.freeze("first"), judge_model="model:endless")
+    assert results_of(first) == results_of(again)
+    assert site.check("first").ok
+
+
+def test_verify_computes_generated_answers_again(site: Site) -> None:
+    """All that the run recorded, of every role; a run on another machine says why it cannot."""
+    first = site.play()
+    found = site.check()
+    assert found.ok
+    assert (found.answers.generated, {}) == (found.answers.recomputed, found.answers.elsewhere)
+    completions = first.summary.provenance_by_boundary["candidate"]["generated"]
+    assert found.answers.generated > completions
+    elsewhere = site.check(finder="tests.support.engines:find_elsewhere").answers
+    assert 0 == elsewhere.recomputed
+    assert {"toy: recorded with another fingerprint": elsewhere.generated} == elsewhere.elsewhere
+
+
+def test_a_forged_answer_is_found_by_computing_it_again(site: Site) -> None:
+    """Who rewrites a completion and everything that hangs on it cannot rewrite the model."""
+    site.play()
+    found = site.check(finder="tests.support.engines:find_another_mind")
+    assert not found.ok
+    assert 8 == found.exit_code
+    assert all("computed again, it differs in" in finding.what for finding in found.answers.differ)
+
+
+def test_an_interrupted_run_goes_on_to_the_same_root(site: Site) -> None:
+    """Ctrl-C after the first episode, while others are under way."""
+    whole = site.play("whole")
+
+    def stop(_: object) -> None:
+        raise KeyboardInterrupt
+
+    request = RunRequest(
+        archive=str(ARCHIVE),
+        candidate=TOY,
+        simulator_model=TOY,
+        judge_model=TOY,
+        judge_runs=2,
+        limit=3,
+        finder=FINDER,
+        home=str(site.stores),
+        out=str(site.folder / "broken"),
+        modes=parse_modes("replay"),
+    )
+    with pytest.raises(KeyboardInterrupt):
+        execute_run(request, progress=stop)
+    resumed = execute_run(request)
+    assert root_of(whole) == root_of(resumed)
+    assert results_of(whole) == results_of(site.strict(site.freeze("broken")))
+
+
+def test_costs_are_told_and_never_hashed(site: Site) -> None:
+    """By the part that asked; in the report and in timings.jsonl only."""
+    report = site.play()
+    assert ["candidate", "judge", "simulator"] == list(report.cost)
+    assert (
+        report.cost["candidate"].requests == report.summary.provenance_by_boundary["candidate"]["generated"]
+    )
+    document = report.to_json()["cost"]["simulator"]
+    assert {"requests", "prompt_tokens", "reused_tokens", "generated_tokens", "seconds"} == document.keys()
+    for name in ("manifest.json", "trajectories.jsonl", "verdicts.jsonl", "summary.json"):
+        assert b"reused_tokens" not in (site.folder / "run" / name).read_bytes()
+
+
+def test_a_build_that_is_not_pinned_marks_the_run(site: Site) -> None:
+    """In its conditions, which are compared on resume."""
+    assert "unpinned" not in site.play("pinned").manifest.conditions
+    assert ["toy"] == site.play("marked", allow_unpinned=True).manifest.conditions["unpinned"]
+
+
+def test_a_model_that_is_not_there_is_one_line_and_no_run(site: Site) -> None:
+    """Found before a run directory is made."""
+    with pytest.raises(ModelError, match=r"no model 'absent'.*replay models add"):
+        site.play(candidate="model:absent")
+    assert not (site.folder / "run").exists()
+
+
+def test_an_unknown_kind_of_model_lists_the_kinds(site: Site) -> None:
+    """A role takes a local model or a recorded name."""
+    with pytest.raises(InputError, match=r"unknown kind of model 'scripted'.*model:NAME"):
+        site.play(judge_model="scripted:x")
+    with pytest.raises(InputError, match="model:NAME, scripted:FILE"):
+        site.play(candidate="remote:x")
+
+
+def test_everything_generated_is_kept_under_its_model(site: Site) -> None:
+    """Completions of every role, verdicts and simulated answers, each with the identity in its request."""
+    report = site.play()
+    with SnapshotStore.open_reader(site.folder / "run" / "overlay") as overlay:
+        kinds = {kind: list(overlay.scan(kind)) for kind in SnapshotKind}
+        tables = {table: [name for name, _ in overlay.table(table)] for table in overlay.tables()}
+    assert all(kinds.values())
+    identity = report.manifest.inputs.models["candidate"]
+    assert all(snapshot.request["model"] == identity for snapshot in kinds[SnapshotKind.COMPLETION])
+    assert {"candidates": ["toy"], "judges": ["toy"], "simulators": ["toy"]} == tables
+    keys = {snapshot.key for snapshot in kinds[SnapshotKind.COMPLETION]}
+    assert all(snapshot.meta["completion"] in keys for snapshot in kinds[SnapshotKind.API])
