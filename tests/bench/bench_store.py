@@ -1,7 +1,7 @@
 """The store against a bare LMDB get, diskcache, sqlite3 and a cache of JSON files, all in one run.
 
-Rates are the best of three rounds over the same shuffled calls: a busy machine slows all alike. Times
-to open are medians. Our figure includes making the key from the request, decompression and proof of the bytes;
+Rates are the best of three rounds over the same shuffled calls: a busy machine slows all alike. Times to
+open are medians. Our figure includes making the key from the request, decompression and proof of the bytes;
 the others get a finished key and return what they stored.
 """
 
