@@ -18,6 +18,7 @@ import msgspec
 from replay.core.canonical import canonical_bytes
 from replay.core.errors import CanonicalError, DamagedError, FormatError, NewerFormatError, StoreError
 from replay.core.types import Record
+from replay.store.records import encode_object
 
 __all__ = [
     "DATA_NAME",
@@ -26,6 +27,7 @@ __all__ = [
     "Marker",
     "check_data_file",
     "file_digest",
+    "format_rows",
     "read_marker",
     "sync_folder",
     "write_marker",
@@ -63,6 +65,12 @@ class Marker(Record, frozen=True, kw_only=True):
     """Exact size of a sealed data file; 0 while the store is writable."""
     digest: str = ""
     """`sha256:` + hex over the bytes of a sealed data file; empty while the store is writable."""
+
+
+def format_rows() -> list[tuple[bytes, bytes]]:
+    """Rows of the `meta` database that say the same inside the data file: the two belong together."""
+    facts = (("engine", ENGINE), ("format", FORMAT_VERSION))
+    return [(name.encode(), encode_object(canonical_bytes(value), compressed=False)) for name, value in facts]
 
 
 def write_marker(folder: Path, marker: Marker) -> None:

@@ -19,8 +19,9 @@ from replay.core.errors import StoreError
 from replay.core.types import Json
 from replay.store.building import Builder
 from replay.store.entries import BODY, HEAD, Place, split_row_name, unpack_entry
-from replay.store.environment import Access, Environment, open_lmdb
-from replay.store.marker import DATA_NAME, Marker, file_digest, sync_folder, write_marker
+from replay.store.environment import Environment
+from replay.store.marker import DATA_NAME, Marker, file_digest, format_rows, sync_folder, write_marker
+from replay.store.opening import Access, open_lmdb
 from replay.store.preparing import Prepared, head_aliases
 from replay.store.records import ObjectEncoder, encode_object, object_digest
 from replay.store.view import META_PREFIX, View, table_prefix
@@ -48,7 +49,7 @@ def build_sealed(
         for name, rows in tables:
             prefix = table_prefix(name)
             builder.add_rows("tables", ((prefix + row.encode(), encode(plain)) for row, plain in rows))
-        builder.add_rows("meta", meta_rows(meta))
+        builder.add_rows("meta", [*format_rows(), *meta_rows(meta)])
 
 
 def seal_environment(source: Environment, target: Path) -> None:
