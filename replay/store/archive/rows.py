@@ -53,14 +53,14 @@ _ALIAS_TAG: Final = b"api-alias\x00"
 """Tag of core.keys.alias_key: an answer that only an alias reaches is stored under that key."""
 
 
-class _TableLine(msgspec.Struct, forbid_unknown_fields=True):
+class _TableLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A line of a plain table, fields in canonical order."""
 
     id: str
     record: msgspec.Raw
 
 
-class SnapshotLine(msgspec.Struct, forbid_unknown_fields=True):
+class SnapshotLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A line of a snapshot table, fields in canonical order and all of them there."""
 
     aliases: tuple[Key, ...]
