@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     screen = Screen(json="--json" in words)
     try:
-        code = app(args=words, prog_name=app.info.name, standalone_mode=False)
+        code = _invoke(words)
         screen.flush()
     except ReplayError as error:
         screen.fail(error)
@@ -72,6 +72,14 @@ def main(arguments: list[str] | None = None) -> int:
         screen.fail(_bug(error))
         return InternalError.exit_code
     return code if isinstance(code, int) else 0
+
+
+def _invoke(words: list[str]) -> object:
+    code = app(args=words, prog_name=app.info.name, standalone_mode=False)
+    if code == INTERRUPTED:
+        # typer has caught Ctrl-C and made an exit of it.
+        raise KeyboardInterrupt
+    return code
 
 
 def _usage(error: typer.exceptions.TyperException) -> UsageError:
