@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from replay.wiring.runs import RunReport, RunRequest
 
 __all__ = ["add_to"]
+
+UPSTREAM_EXIT: Final = 7
+"""A miss in record mode: no live upstream could answer."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -83,7 +86,9 @@ def _execute(request: RunRequest, screen: Screen, expect_root: str) -> int:
         )
     screen.emit(report.to_json())
     _show(report, screen)
-    return _check(report, request, expect_root)
+    report.check(expect_root=expect_root)
+    code = exit_code_of(report.summary)
+    return UPSTREAM_EXIT if code == MISS_EXIT and request.modes.records else code
 
 
 def _show(report: RunReport, screen: Screen) -> None:
@@ -102,26 +107,3 @@ def _show(report: RunReport, screen: Screen) -> None:
             f"replay: {conflicts} answers differ from an earlier one of this run to the same request; "
             "the first is kept, and an episode that got another will not replay from the overlay"
         )
-
-
-def _check(report: RunReport, request: RunRequest, expect_root: str) -> int:
-    from replay.core.errors import DivergedError, NetworkBlockedError
-
-    found = report.manifest.roots.run_root if report.manifest.roots else "none"
-    guard = report.manifest.guard
-    if guard is not None and guard.network_attempts:
-        raise NetworkBlockedError(
-            f"{guard.network_attempts} calls reached for the network; the run is void",
-            where=report.out,
-            expected="an offline run",
-            next_step=f"see {report.out}/timings.jsonl for the episodes",
-        )
-    if expect_root and found != expect_root:
-        raise DivergedError(
-            f"run root {found}",
-            where=report.out,
-            expected=expect_root,
-            next_step="replay compare THIS_RUN THE_RECORDED_RUN names the first differing step",
-        )
-    code = exit_code_of(report.summary)
-    return 7 if code == MISS_EXIT and request.modes.records else code

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from replay.core.canonical import digest
+from replay.core.canonical import canonical_bytes, digest
 from replay.core.errors import InputError
-from replay.core.types import Digest, Snapshot
+from replay.core.types import Digest, Record, Snapshot
 from replay.engine.rundir.reading import Run
 from replay.store.layers import LayeredStore
 from replay.store.snapshots import SnapshotStore
@@ -44,6 +44,14 @@ class OverlaySink:
             )
         for outcome, count in self._store.put_many(snapshots).items():
             self.outcomes[outcome.value] += count
+
+    def describe(self, tables: Mapping[str, Iterable[Record]]) -> None:
+        """Say who made what is in the overlay: rows with names, for archives that are frozen from it."""
+        if self._store is None:
+            return
+        for table, records in tables.items():
+            rows = [msgspec.to_builtins(record) for record in records]
+            self._store.put_table(table, [(row["name"], canonical_bytes(row)) for row in rows])
 
     def close(self) -> None:
         """Close the store, if there is one."""

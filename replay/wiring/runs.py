@@ -12,21 +12,30 @@ from msgspec.structs import replace
 from replay import __version__
 from replay.benchmarks.registry import get_benchmark
 from replay.core.canonical import digest
-from replay.core.errors import UsageError
+from replay.core.errors import DivergedError, NetworkBlockedError, UsageError
 from replay.core.keys import RECIPE_VERSION
 from replay.core.network import NetworkGuard
 from replay.core.protocols import Settings
-from replay.core.types import Json, Record
+from replay.core.types import Json, Mode, Record
 from replay.engine.plan import PlanItem, digest_plan, make_plan
 from replay.engine.rundir.manifest import RunInputs, RunManifest
 from replay.engine.rundir.reading import load_run
 from replay.engine.rundir.writing import RunFolder
 from replay.engine.runner import Progress, run_plan
+from replay.store.answers import model_scope
 from replay.wiring.candidates import choose_candidate, choose_judge
-from replay.wiring.library import Library, LibraryPaths, find_archive, locate_stores, open_library
+from replay.wiring.library import (
+    CandidateRow,
+    JudgeRow,
+    Library,
+    LibraryPaths,
+    find_archive,
+    locate_stores,
+    open_library,
+)
 from replay.wiring.modes import STRICT, Modes
 from replay.wiring.overlays import OVERLAY, digest_overlay, open_sink
-from replay.wiring.sources import AnswerPlan, CandidatePlan, identify_makers
+from replay.wiring.sources import JUDGE_MAKER, SCRIPTED, AnswerPlan, CandidatePlan, identify_makers
 from replay.wiring.summaries import RunSummary, summarize_run
 from replay.wiring.workers import WorkPlan, read_reference, worker_spec
 
@@ -96,6 +105,25 @@ class RunReport(Record, frozen=True, kw_only=True):
             "recorded": self.recorded,
         }
 
+    def check(self, *, expect_root: str = "") -> None:
+        """Raise NetworkBlockedError when the run is void, DivergedError when it has another root than asked."""
+        roots, guard = self.manifest.roots, self.manifest.guard
+        if guard is not None and guard.network_attempts:
+            raise NetworkBlockedError(
+                f"{guard.network_attempts} calls reached for the network; the run is void",
+                where=self.out,
+                expected="an offline run",
+                next_step="the episodes that stopped as network-blocked: replay explain RUN TASK",
+            )
+        found = "none" if roots is None else roots.run_root
+        if expect_root and found != expect_root:
+            raise DivergedError(
+                f"run root {found}",
+                where=self.out,
+                expected=expect_root,
+                next_step="replay compare THIS_RUN THE_RECORDED_RUN names the first differing step",
+            )
+
 
 def execute_run(request: RunRequest, *, progress: Callable[[Progress], None] | None = None) -> RunReport:
     """Run a request to its end, or go on where an earlier run of the same request stopped.
@@ -116,12 +144,34 @@ def execute_run(request: RunRequest, *, progress: Callable[[Progress], None] | N
                 sink=sink.write,
                 progress=progress,
             )
+            sink.describe(_recorded_makers(prepared))
         benchmark = get_benchmark(prepared.library.benchmark)
         candidate = prepared.work.answers.candidate.name
         summary = summarize_run(benchmark, load_run(Path(prepared.out)), prepared.plan, candidate=candidate)
         manifest = folder.finish(msgspec.to_builtins(summary))
     recorded = dict(sorted(sink.outcomes.items()))
     return RunReport(out=prepared.out, manifest=manifest, summary=summary, recorded=recorded)
+
+
+def _recorded_makers(prepared: Prepared) -> dict[str, tuple[Record, ...]]:
+    """Rows that make what was recorded choosable by name in an archive that is frozen from the overlay."""
+    answers, settings = prepared.work.answers, prepared.work.settings
+    candidate, judge = answers.candidate, prepared.manifest.inputs.models.get(JUDGE_MAKER)
+    rows: dict[str, tuple[Record, ...]] = {}
+    if candidate.kind == SCRIPTED and answers.modes.candidate is Mode.RECORD:
+        rows["candidates"] = (
+            CandidateRow(
+                name=candidate.name,
+                identity=candidate.identity,
+                protocol=settings.protocol,
+                seed=settings.seed,
+                options=settings.options,
+                rules=settings.rules,
+            ),
+        )
+    if judge is not None:
+        rows["judges"] = (JudgeRow(name=model_scope(judge), identity=judge),)
+    return rows
 
 
 def prepare_run(request: RunRequest) -> Prepared:
