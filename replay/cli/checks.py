@@ -156,7 +156,8 @@ def report_archive(path: Path, screen: Screen, *, sample: float | None, keys: tu
     if signed is not None:
         document["signature"] = to_builtins(signed)
     screen.emit(document)
-    screen.say(f"{report.name} {report.version}  {report.root}")
+    if report.root:
+        screen.say(f"{report.name} {report.version}  {report.root}")
     screen.say(f"{report.rows_checked} of {report.rows_total} rows checked: {report.covered}")
     for finding in report.findings[:_SHOWN_FINDINGS]:
         screen.say(f"damaged: {finding.member} {finding.record} {finding.what}".replace("  ", " "))

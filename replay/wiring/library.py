@@ -171,6 +171,12 @@ def locate_stores(
     Errors:  DamagedError and its kin for a bad archive; InputError naming a base that is not to be had.
     """
     manifest = read_manifest(archive)
+    if bases and not manifest.bases:
+        raise InputError(
+            f"{', '.join(base.name for base in bases)} was named as a base of an archive that stands alone",
+            where=archive.name,
+            next_step="leave out --base",
+        )
     known = {} if not manifest.bases else _by_root((*bases, *_neighbours(archive), *shipped_archives()))
     layers: list[Path] = []
     for root in manifest.bases:

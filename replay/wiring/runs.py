@@ -106,7 +106,7 @@ class RunReport(Record, frozen=True, kw_only=True):
         }
 
     def check(self, *, expect_root: str = "") -> None:
-        """Raise NetworkBlockedError when the run is void, DivergedError when it has another root than asked."""
+        """Raise NetworkBlockedError for a void run, DivergedError for another root than the expected one."""
         roots, guard = self.manifest.roots, self.manifest.guard
         if guard is not None and guard.network_attempts:
             raise NetworkBlockedError(

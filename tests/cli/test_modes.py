@@ -20,7 +20,7 @@ from tests.support.scripts import write_script
 
 ARCHIVE = CHECKOUT / "snapshots" / f"{MINI}.replay"
 MODES = ("strict", "replay", "record")
-MAKERS = {
+MAKERS: dict[str, Json] = {
     "live": named("make_live"),
     "simulator": named("make_simulator"),
     "judge_maker": named("make_judge"),
@@ -102,7 +102,7 @@ def test_the_first_source_that_can_answers(site: Site, mode: str, stop: str, sai
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_is_recorded_is_never_asked_for(site: Site, mode: str) -> None:
-    """A candidate whose every answer is in the archive gives one root of outputs in any mode, and no new snapshot."""
+    """A candidate that is recorded whole gives one and the same trajectory in any mode."""
     report = site.play(mode, candidate="cot", **MAKERS)
     strict = site.play("strict", candidate="cot", out="strict")
     assert {} == report.recorded
@@ -113,7 +113,7 @@ def test_what_is_recorded_is_never_asked_for(site: Site, mode: str) -> None:
 
 
 def test_a_live_upstream_that_fails_passes_to_the_simulator(site: Site) -> None:
-    """In record mode the simulator answers when live cannot; without one it is a miss that quotes the upstream."""
+    """The simulator answers when live cannot; without one the miss quotes the upstream."""
     live = named("make_failing_live")
     helped = site.play("record", out="helped", **{**MAKERS, "live": live})
     assert 1 == helped.summary.provenance_by_boundary["tools"]["simulated"]
@@ -124,7 +124,7 @@ def test_a_live_upstream_that_fails_passes_to_the_simulator(site: Site) -> None:
 
 @pytest.mark.parametrize(("mode", "code"), [("strict", 4), ("replay", 4), ("record", 7)])
 def test_a_miss_ends_its_episode_only(site: Site, mode: str, code: int) -> None:
-    """The episode is unscored and counted, the others are played, and the exit code says that something is missing."""
+    """The episode is unscored and counted, the others are played, and the exit code says so."""
     answered = site.command(mode, "--select", "1001", "--select", "1002", "--json")
     document = answered.document
     assert (code, "") == (answered.code, answered.err)
@@ -176,7 +176,7 @@ def test_a_run_that_read_an_overlay_is_verified_with_it(site: Site) -> None:
 
 def test_a_strict_run_reads_no_overlay(site: Site) -> None:
     """An overlay that would be without effect is refused, with the way to read it strictly."""
-    with pytest.raises(UsageError, match="a strict run reads no overlay.*freeze it as a layer"):
+    with pytest.raises(UsageError, match=r"a strict run reads no overlay.*freeze it as a layer"):
         site.play("strict", overlay=str(site.folder))
     assert not (site.folder / "run").exists()
 
@@ -239,7 +239,7 @@ def test_record_mode_has_no_guard_of_its_own(site: Site, blocked_network: Networ
 
 
 def test_answers_that_change_are_told(site: Site) -> None:
-    """Two trials that a live upstream answered differently conflict: the first is kept and the count is given."""
+    """Where a live upstream answers two trials differently the first is kept and the other counted."""
     report = site.play("record", live=named("make_unsteady_live"), trials=2)
     assert 1 == report.recorded["conflict"]
     same = site.play("record", live=MAKERS["live"], trials=2, out="same")
