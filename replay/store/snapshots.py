@@ -20,7 +20,6 @@ from replay.store.dictionaries import Dictionary
 from replay.store.entries import KINDS, Place, raw_key, split_row_name, text_key, unpack_entry
 from replay.store.environment import Environment
 from replay.store.fsck import Finding, check_store
-from replay.store.layers import LayeredStore
 from replay.store.opening import Access, create_files
 from replay.store.preparing import prepare, prepare_batches
 from replay.store.records import ObjectDecoder, ObjectEncoder, check_size
@@ -28,7 +27,7 @@ from replay.store.sealing import meta_rows, seal_environment
 from replay.store.view import View, table_prefix
 from replay.store.writing import PutOutcome, Writer
 
-__all__ = ["Finding", "LayeredStore", "PutOutcome", "SnapshotStore"]
+__all__ = ["Finding", "PutOutcome", "SnapshotStore"]
 
 _BATCH_COUNT: Final = 2000
 _BATCH_BYTES: Final = 16 * 1024 * 1024

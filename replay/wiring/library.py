@@ -20,7 +20,8 @@ from replay.core.types import Digest, Json, Output, Record, Task, ToolSpec
 from replay.store.archive.manifest import ArchiveManifest
 from replay.store.archive.reader import read_manifest
 from replay.store.archive.thaw import thaw
-from replay.store.snapshots import LayeredStore, SnapshotStore
+from replay.store.layers import LayeredStore
+from replay.store.snapshots import SnapshotStore
 from replay.wiring.places import data_home, shipped_archives
 
 __all__ = [

@@ -179,13 +179,7 @@ def prepare_run(request: RunRequest) -> Prepared:
 
     Nothing is written: whatever is wrong with a request is found before there is a run directory.
     """
-    if request.overlay and request.modes == STRICT:
-        raise UsageError(
-            "a strict run reads no overlay",
-            where=f"--overlay {request.overlay}",
-            expected="--mode replay or --mode record",
-            next_step="to read it strictly, freeze it as a layer first: replay archive freeze --help",
-        )
+    _refuse_contradictions(request)
     home = Path(request.home) if request.home else None
     paths, _ = locate_stores(
         find_archive(request.archive), home=home, bases=[Path(base) for base in request.bases]
@@ -228,6 +222,17 @@ def prepare_run(request: RunRequest) -> Prepared:
         manifest=manifest,
         out=request.out or _default_out(paths, manifest),
     )
+
+
+def _refuse_contradictions(request: RunRequest) -> None:
+    """Refuse options that cannot hold together. Errors: UsageError."""
+    if request.overlay and request.modes == STRICT:
+        raise UsageError(
+            "a strict run reads no overlay",
+            where=f"--overlay {request.overlay}",
+            expected="--mode replay or --mode record",
+            next_step="to read it strictly, freeze it as a layer first: replay archive freeze --help",
+        )
 
 
 def _settings(request: RunRequest, library: Library, candidate: CandidatePlan) -> Settings:
