@@ -5,6 +5,7 @@ Commands import what they need when they run, so that `replay --help` stays unde
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 from pathlib import Path
@@ -106,5 +107,9 @@ def _bug(error: Exception) -> InternalError:
 
 
 def script() -> None:
-    """Run as the console script."""
+    """Run as the console script; what is printed is UTF-8 whatever the locale: the same bytes everywhere."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A path that is no UTF-8 goes out as the bytes it came in as.
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     raise SystemExit(main())

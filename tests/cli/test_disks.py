@@ -101,9 +101,8 @@ def test_a_full_disk(small_disk: Path, stores: Path) -> None:
     import_words = ("import", "stabletoolbench", SOURCES, "-o", small_disk / "a.replay")
     is_refused(run_command(*import_words), r"cannot write a\.replay: No space left on device")
     assert before == read_folder(small_disk)
-    is_refused(
-        run_process("archive", "thaw", ARCHIVE, "-o", small_disk / "store"), r"No space left|disk is full"
-    )
+    thaw_words = ("archive", "thaw", ARCHIVE, "-o", small_disk / "store")
+    is_refused(run_process(*thaw_words), r"cannot be sealed: .* on a disk with space")
     assert before == read_folder(small_disk)
     is_refused(
         run_command(*run_words(stores, small_disk / "run")), r"run folder cannot be written: the disk is full"

@@ -20,6 +20,8 @@ from tests.support.data import CHECKOUT
 ESCAPES = re.compile(r"\x1b|[\u2500-\u259f]")
 """Terminal control, and the characters that boxes and bars are drawn with."""
 
+COLOURFUL = {"TERM": "xterm-256color"}
+
 
 def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a line in bash with pipefail; `replay` is the module."""
@@ -74,9 +76,9 @@ def test_the_module_is_the_command(stores: Path, tmp_path: Path) -> None:
 
 def test_pipes_get_plain_text(stores: Path, tmp_path: Path) -> None:
     """Nothing but plain characters in results, errors and help when nobody looks at a terminal."""
-    run = run_process(*run_words(stores, tmp_path / "run"), TERM="xterm-256color")
-    bad = run_process("run", "nowhere", TERM="xterm-256color")
-    for answered in (run, bad, run_process("run", "--help", TERM="xterm-256color")):
+    run = run_process(*run_words(stores, tmp_path / "run"), environment=COLOURFUL)
+    bad = run_process("run", "nowhere", environment=COLOURFUL)
+    for answered in (run, bad, run_process("run", "--help", environment=COLOURFUL)):
         assert None is ESCAPES.search(answered.out + answered.err)
     assert ("", 0, 3) == (run.err, run.code, bad.code)
 
@@ -133,6 +135,14 @@ def test_an_error_cannot_move_the_cursor() -> None:
     answered = run_process("run", "\x1b[2Jnowhere\n")
     assert None is ESCAPES.search(answered.err)
     assert 1 == len(answered.err.splitlines())
+
+
+def test_the_locale_changes_no_byte_that_is_printed(cot_run: Path) -> None:
+    """Answers in other scripts come out as UTF-8 under a locale that has no such letters."""
+    words = ("explain", cot_run, "1007")
+    plain = run_process(*words)
+    assert re.search("[\u4e00-\u9fff]", plain.out)
+    assert plain == run_process(*words, environment={"LC_ALL": "C", "PYTHONUTF8": "0"})
 
 
 @pytest.mark.slow

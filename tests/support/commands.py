@@ -6,6 +6,7 @@ import io
 import resource
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
@@ -60,7 +61,10 @@ def run_command(*words: str | Path) -> Answered:
 
 
 def run_process(
-    *words: str | Path, cwd: Path = CHECKOUT, limit_bytes: int | None = None, **environment: str
+    *words: str | Path,
+    cwd: Path = CHECKOUT,
+    limit_bytes: int | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Answered:
     """Run `python -m replay` in a process of its own, with nothing of the caller's environment.
 
@@ -77,7 +81,7 @@ def run_process(
         capture_output=True,
         cwd=cwd,
         # Python itself would leave half a bytecode file behind where files cannot grow.
-        env={**child_environment(), "PYTHONDONTWRITEBYTECODE": "1", **environment},
+        env={**child_environment(), "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})},
         timeout=300,
         preexec_fn=limit,
     )
