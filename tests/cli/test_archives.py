@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.commands import MINI, SOURCES, read_folder, run_command
 from tests.support.data import CHECKOUT
+from tests.support.libraries import freeze_library
 
 ARCHIVE = CHECKOUT / "snapshots" / f"{MINI}.replay"
 
@@ -80,9 +81,10 @@ def test_what_is_thawed_freezes_to_the_same_bytes(tmp_path: Path) -> None:
 
 def test_a_store_is_not_thawed_over(tmp_path: Path) -> None:
     """A folder that holds something is refused and left alone."""
-    run_command("archive", "thaw", ARCHIVE, "-o", tmp_path / "store")
+    archive = freeze_library(tmp_path / "a.replay")
+    run_command("archive", "thaw", archive, "-o", tmp_path / "store")
     before = read_folder(tmp_path)
-    answered = run_command("archive", "thaw", ARCHIVE, "-o", tmp_path / "store")
+    answered = run_command("archive", "thaw", archive, "-o", tmp_path / "store")
     assert 3 == answered.code
     assert re.search("something is there already.*expected a new or empty folder", answered.err)
     assert before == read_folder(tmp_path)
@@ -90,10 +92,11 @@ def test_a_store_is_not_thawed_over(tmp_path: Path) -> None:
 
 def test_an_archive_can_be_renamed(tmp_path: Path) -> None:
     """Name and version are statements: the root stays, and the difference is named."""
-    run_command("archive", "thaw", ARCHIVE, "-o", tmp_path / "store")
+    archive = freeze_library(tmp_path / "a.replay")
+    run_command("archive", "thaw", archive, "-o", tmp_path / "store")
     words = ("--name", "other", "--version", "2")
     run_command("archive", "freeze", tmp_path / "store", "-o", tmp_path / "b.replay", *words)
-    answered = run_command("archive", "diff", ARCHIVE, tmp_path / "b.replay", "--json")
+    answered = run_command("archive", "diff", archive, tmp_path / "b.replay", "--json")
     assert (1, ["name", "version"], []) == (
         answered.code,
         answered.document["facts"],
@@ -168,15 +171,14 @@ def test_a_changed_answer_is_found_by_diff(tmp_path: Path, imported: Path) -> No
 
 def test_a_signature_holds_until_something_changes(tmp_path: Path, keys: Path) -> None:
     """Signed and verified with the key: 0. Without a signature, or by another archive: 1, with the reason."""
-    shutil.copyfile(ARCHIVE, tmp_path / "a.replay")
+    freeze_library(tmp_path / "a.replay")
     signed = run_command("archive", "sign", tmp_path / "a.replay", "--key", keys / "key.pem", "--json")
     assert (0, "a.replay.sig.json") == (signed.code, signed.document["signature"])
     assert 0 == run_command("verify", tmp_path / "a.replay", "--key", keys / "key.pub").code
-    shutil.copyfile(ARCHIVE, tmp_path / "b.replay")
+    freeze_library(tmp_path / "b.replay", judges=["other"])
     unsigned = run_command("verify", tmp_path / "b.replay", "--key", keys / "key.pub")
     assert 1 == unsigned.code
     assert re.search("there is no signature file beside the archive", unsigned.out)
-    run_command("import", "stabletoolbench", SOURCES, "-o", tmp_path / "b.replay", "--overwrite")
     shutil.copyfile(tmp_path / "a.replay.sig.json", tmp_path / "b.replay.sig.json")
     assert 1 == run_command("verify", tmp_path / "b.replay", "--key", keys / "key.pub").code
 

@@ -101,7 +101,7 @@ def test_published_data_freezes_to_what_was_thawed(shared_data: Path, tmp_path: 
 @pytest.mark.parametrize("environment", PLACES, ids=["plain", "Turkish", "C"])
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_runs_give_the_same_bytes_everywhere(
-    stores: Path, tmp_path: Path, cot_run: Path, environment: dict[str, str], jobs: str
+    stores: Path, tmp_path: Path, whole_run: Path, environment: dict[str, str], jobs: str
 ) -> None:
     """Number of workers, working folder, locale, zone and hash seed leave no trace in a run."""
     place = tmp_path / "elsewhere ünïcode"
@@ -110,7 +110,7 @@ def test_runs_give_the_same_bytes_everywhere(
         *run_words(stores, place / "run", "--jobs", jobs), cwd=place, environment=environment
     )
     assert 0 == answered.code, answered.err
-    assert read_hashed(cot_run) == read_hashed(place / "run")
+    assert read_hashed(whole_run) == read_hashed(place / "run")
 
 
 def test_no_hashed_file_names_this_place_or_this_moment(cot_run: Path, stores: Path) -> None:
@@ -158,10 +158,10 @@ def kill_after(words: list[str], run: Path, *, size_bytes: int, delay_s: float) 
 
 @pytest.mark.slow
 def test_killed_at_20_points_a_run_comes_to_the_same_bytes(
-    stores: Path, tmp_path: Path, cot_run: Path
+    stores: Path, tmp_path: Path, whole_run: Path
 ) -> None:
     """Kill -9 at random points, then the same command: the bytes of a run that was never killed."""
-    expected = read_hashed(cot_run)
+    expected = read_hashed(whole_run)
     whole = len(expected["trajectories.jsonl"])
     chance = random.Random(20)  # noqa: S311  points in time, not secrets
     stopped = []
@@ -178,14 +178,14 @@ def test_killed_at_20_points_a_run_comes_to_the_same_bytes(
 
 
 @pytest.mark.slow
-def test_killed_twice_a_run_comes_to_the_same_bytes(stores: Path, tmp_path: Path, cot_run: Path) -> None:
+def test_killed_twice_a_run_comes_to_the_same_bytes(stores: Path, tmp_path: Path, whole_run: Path) -> None:
     """A resumed run may be killed again."""
     run = tmp_path / "run"
-    whole = (cot_run / "trajectories.jsonl").stat().st_size
+    whole = (whole_run / "trajectories.jsonl").stat().st_size
     for part in (0.2, 0.4, 0.6, 0.8):
         kill_after(run_words(stores, run), run, size_bytes=int(whole * part), delay_s=0.001)
     assert 0 == run_command(*run_words(stores, run)).code
-    assert read_hashed(cot_run) == read_hashed(run)
+    assert read_hashed(whole_run) == read_hashed(run)
 
 
 # ---- tampered runs -------------------------------------------------------------------------------------

@@ -76,12 +76,13 @@ def test_a_file_that_cannot_grow(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_run_goes_on_when_there_is_room(tmp_path: Path, stores: Path, cot_run: Path) -> None:
+@pytest.mark.slow
+def test_a_run_goes_on_when_there_is_room(tmp_path: Path, stores: Path, whole_run: Path) -> None:
     """A run that the disk stopped says how to go on, and then comes to the same bytes."""
     stopped = run_process(*run_words(stores, tmp_path / "run"), limit_bytes=60_000)
     is_refused(stopped, r"run folder cannot be written: File too large.*next: run the same command again")
     assert 0 == run_command(*run_words(stores, tmp_path / "run")).code
-    expected, found = read_folder(cot_run), read_folder(tmp_path / "run")
+    expected, found = read_folder(whole_run), read_folder(tmp_path / "run")
     assert expected.pop("timings.jsonl") != found.pop("timings.jsonl")
     assert expected == found
 

@@ -118,8 +118,7 @@ def test_closed_streams_change_no_exit_code() -> None:
     """Without standard output and error there is nobody to tell, and the work is done all the same."""
     closed = shell("replay archive list >&-")
     assert (0, "") == (closed.returncode, closed.stderr)
-    for where in ("&-", "/dev/full"):
-        assert 3 == shell(f"replay run nowhere 2>{where}").returncode, where
+    assert [3, 3] == [shell(f"replay run nowhere 2>{where}").returncode for where in ("&-", "/dev/full")]
 
 
 def test_an_error_is_json_where_json_was_asked_for() -> None:
