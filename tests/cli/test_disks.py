@@ -14,6 +14,9 @@ import pytest
 from tests.support.commands import MINI, SOURCES, Answered, read_folder, run_command, run_process
 from tests.support.data import CHECKOUT
 
+# Many stores, archives or processes: together they take longer than the fast tests may.
+pytestmark = pytest.mark.slow
+
 ARCHIVE = CHECKOUT / "snapshots" / f"{MINI}.replay"
 
 

@@ -17,6 +17,9 @@ from replay.core.determinism import child_environment
 from tests.support.commands import MINI, run_command, run_process
 from tests.support.data import CHECKOUT
 
+# Many stores, archives or processes: together they take longer than the fast tests may.
+pytestmark = pytest.mark.slow
+
 ESCAPES = re.compile(r"\x1b|[\u2500-\u259f]")
 """Terminal control, and the characters that boxes and bars are drawn with."""
 
