@@ -6,13 +6,13 @@ Owns the pinned engine and every option that LMDB is opened with.
 from __future__ import annotations
 
 import enum
-import os
 import shutil
 from pathlib import Path
 from typing import Final
 
 import lmdb
 
+from replay.core.determinism import temporary_name
 from replay.core.errors import StoreError
 from replay.store.lock import reserve_reader_table
 from replay.store.marker import DATA_NAME, Marker, format_rows, sync_folder, write_marker
@@ -72,7 +72,7 @@ def create_files(path: Path) -> None:
 
     Errors: StoreError when the place is taken or cannot be written.
     """
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
+    fresh = path.with_name(temporary_name(path.name))
     try:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise StoreError(

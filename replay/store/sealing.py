@@ -15,6 +15,7 @@ from pathlib import Path
 import lmdb
 
 from replay.core.canonical import canonical_bytes
+from replay.core.determinism import temporary_name
 from replay.core.errors import StoreError
 from replay.core.types import Json
 from replay.store.building import Builder
@@ -72,7 +73,7 @@ def meta_rows(values: Mapping[str, Json]) -> list[tuple[bytes, bytes]]:
 @contextmanager
 def _sealed(target: Path) -> Iterator[Builder]:
     """Give a builder whose result replaces `target` when the block ends well."""
-    work = target.with_name(f".{target.name}.{os.getpid()}.seal")
+    work = target.with_name(temporary_name(target.name))
     try:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise StoreError(

@@ -147,12 +147,21 @@ def test_the_locale_changes_no_byte_that_is_printed(cot_run: Path) -> None:
     assert plain == run_process(*words, environment={"LC_ALL": "C", "PYTHONUTF8": "0"})
 
 
+WITH_CTRL_C = """
+import signal
+# A background job of a shell ignores Ctrl-C and its children inherit that; at a terminal they do not.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from replay.cli.main import script
+script()
+"""
+
+
 @pytest.mark.slow
 def test_ctrl_c_is_130_and_the_run_goes_on_later(stores: Path, tmp_path: Path) -> None:
     """An interrupted run says how to go on, and the same command comes to the root of a whole run."""
     words = ["run", MINI, "--candidate", "dfs", "--reference", "cot", "--home", str(stores)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "replay", *words, "--out", str(tmp_path / "run")],
+        [sys.executable, "-c", WITH_CTRL_C, *words, "--out", str(tmp_path / "run")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=CHECKOUT,

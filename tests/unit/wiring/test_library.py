@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,41 @@ def test_an_archive_is_thawed_once(tmp_path: Path) -> None:
     second, _ = locate_stores(copy, home=home)
     assert first == second
     assert made == (Path(second.stores[0]) / "data.mdb").stat()
+
+
+def spoil_page(store: Path) -> None:
+    """Flip one bit deep in the data file."""
+    data = bytearray((store / "data.mdb").read_bytes())
+    data[len(data) // 2] ^= 1
+    (store / "data.mdb").chmod(0o644)
+    (store / "data.mdb").write_bytes(bytes(data))
+
+
+def spoil_version(store: Path) -> None:
+    """Say that another program made the store."""
+    marker = store / "store.json"
+    marker.chmod(0o644)
+    marker.write_bytes(marker.read_bytes().replace(b"lmdb 0.9", b"lmdb 9.9"))
+
+
+@pytest.mark.parametrize("spoil", [spoil_page, spoil_version, lambda store: (store / "data.mdb").unlink()])
+def test_a_store_that_is_not_whole_is_thawed_anew(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
+    """A store of another version or with a damaged page is rebuilt from its archive, never read."""
+    archive, home = make_archive(tmp_path), tmp_path / "home"
+    store = Path(locate_stores(archive, home=home)[0].stores[0])
+    good = (store / "data.mdb").read_bytes()
+    spoil(store)
+    again = Path(locate_stores(archive, home=home)[0].stores[0])
+    assert (store, good) == (again, (again / "data.mdb").read_bytes())
+    assert [store.name] == [path.name for path in store.parent.iterdir()]
+
+
+def test_a_store_that_another_process_made_meanwhile_is_used(tmp_path: Path) -> None:
+    """Many threads that open one archive for the first time all end with the one store."""
+    archive, home = make_archive(tmp_path), tmp_path / "home"
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: locate_stores(archive, home=home)[0].stores, range(4)))
+    assert 1 == len(set(found))
 
 
 def make_layer(base: Path, path: Path) -> Path:
