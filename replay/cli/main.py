@@ -5,6 +5,7 @@ Commands import what they need when they run, so that `replay --help` stays unde
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 from pathlib import Path
@@ -57,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     screen = Screen(json="--json" in words)
     try:
-        code = app(args=words, prog_name=app.info.name, standalone_mode=False)
+        code = _invoke(words)
         screen.flush()
     except ReplayError as error:
         screen.fail(error)
@@ -72,6 +73,14 @@ def main(arguments: list[str] | None = None) -> int:
         screen.fail(_bug(error))
         return InternalError.exit_code
     return code if isinstance(code, int) else 0
+
+
+def _invoke(words: list[str]) -> object:
+    code = app(args=words, prog_name=app.info.name, standalone_mode=False)
+    if code == INTERRUPTED:
+        # typer has caught Ctrl-C and made an exit of it.
+        raise KeyboardInterrupt
+    return code
 
 
 def _usage(error: typer.exceptions.TyperException) -> UsageError:
@@ -98,5 +107,9 @@ def _bug(error: Exception) -> InternalError:
 
 
 def script() -> None:
-    """Run as the console script."""
+    """Run as the console script; what is printed is UTF-8 whatever the locale: the same bytes everywhere."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A path that is no UTF-8 goes out as the bytes it came in as.
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
     raise SystemExit(main())

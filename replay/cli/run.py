@@ -69,16 +69,9 @@ def run(
     asked |= {"judge_runs": judge_runs, "reference": reference, "limit": limit, "trials": trials}
     asked |= {"jobs": jobs, "seed": seed, "keep_errors": keep_errors, "allow_unpinned": allow_unpinned}
     asked |= {"simulator_model": simulator, "judge_model": judge_model, "user_model": user_model}
-    request = RunRequest(
-        **asked,
-        modes=modes,
-        select=tuple(select or ()),
-        out=str(out or ""),
-        home=str(home or ""),
-        bases=tuple(map(str, base or ())),
-        overlay=str(overlay or ""),
-        options=opt.parse_options(option),
-    )
+    asked |= {"select": tuple(select or ()), "bases": tuple(map(str, base or ()))}
+    asked |= {"out": str(out or ""), "home": str(home or ""), "overlay": str(overlay or "")}
+    request = RunRequest(**asked, modes=modes, options=opt.parse_options(option))
     return _execute(request, Screen(json=json), expect_root)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Protocol
+from contextlib import contextmanager
+from typing import Protocol, TextIO
 
 import msgspec
 
@@ -54,11 +54,14 @@ class Screen:
 
     def log(self, text: str) -> None:
         """Tell what is going on, on standard error."""
-        # Without a standard error there is nobody to tell; the exit code says the rest.
-        with suppress(OSError):
-            if sys.stderr is not None:
-                sys.stderr.write(text + "\n")
-                sys.stderr.flush()
+        if sys.stderr is None:
+            return
+        try:
+            sys.stderr.write(text + "\n")
+            sys.stderr.flush()
+        except OSError:
+            # Without a standard error there is nobody to tell; the exit code says the rest.
+            _leave(sys.stderr)
 
     def fail(self, error: ReplayError) -> None:
         """Print one error: a line of text, or its parts as JSON."""
@@ -109,18 +112,18 @@ def _output_errors() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        _leave_output()
+        _leave(sys.stdout)
     except OSError as error:
-        _leave_output()
+        _leave(sys.stdout)
         raise StoreError(
             f"cannot write to standard output: {error.strerror}", next_step="make room, or write elsewhere"
         ) from None
 
 
-def _leave_output() -> None:
+def _leave(stream: TextIO) -> None:
     """Send what is still buffered nowhere: Python writes it once more when it ends, and must not fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 

@@ -181,5 +181,5 @@ def _read(text: str, choices: Sequence[str], field: str) -> ParsedAnswer:
 def _name(identity: Json) -> str:
     """A short name for reports; the whole identity is in the verdict's key."""
     names = [identity.get("name"), identity.get("model")] if isinstance(identity, dict) else [identity]
-    named = next((name for name in names if isinstance(name, str) and name), "")
-    return named or str(digest("judge", identity))
+    named = [name for name in names if isinstance(name, str) and name]
+    return named[0] if named else str(digest("judge", identity))

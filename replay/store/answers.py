@@ -239,8 +239,8 @@ def read_verdict(snapshot: Snapshot) -> JudgeVerdict:
 def model_scope(model: Json) -> str:
     """Return the scope of a model's completions: its name when the identity has one, else a digest."""
     names = [model.get("name"), model.get("model")] if isinstance(model, dict) else []
-    found = next((name for name in names if isinstance(name, str) and name), "")
-    return found or digest("model-identity", model)
+    found = [name for name in names if isinstance(name, str) and name]
+    return found[0] if found else digest("model-identity", model)
 
 
 def _api_snapshot(draft: Snapshot, answer: ApiAnswer) -> Snapshot:

@@ -25,8 +25,7 @@ from replay.store.entries import (
     INLINE_LIMIT,
     PLAIN,
     ZSTD,
-    Entry,
-    Part,
+    PlainPart,
     pack_entry,
     row_name,
     unpack_entry,
@@ -52,8 +51,9 @@ _ALWAYS_HELD: Final = 32 - CHECK_BYTES - 2
 _LONGEST_TRIED: Final = 64 * INLINE_LIMIT
 _MEMBERS: Final = 64
 """Members of a scope in one row."""
-_REMEMBERED: Final = 1_000_000
-"""Distinct short bodies whose first owner is remembered; the bound on memory, about 200 MB at most."""
+_REMEMBERED: Final = 500_000
+"""Distinct short bodies whose first owner is remembered; the bound on memory, about 100 MB."""
+_MAGIC_BYTES: Final = len(FRAME_MAGIC)
 
 
 class Builder:
@@ -153,58 +153,59 @@ class Builder:
             self._write(one)
 
     def _write(self, one: Prepared) -> None:
-        name = row_name(one.kind, one.raw, one.sequence)
-        number = self._scopes.setdefault(one.scope, len(self._scopes))
-        entry = Entry(
-            one.traits,
-            number,
-            self._pack_body(one, name),
-            self._pack(one.head, one.head_digest, HEAD) or self._put_object(one.head, one.head_digest, HEAD),
-        )
-        if not self._transaction.put(name, pack_entry(entry), db=self._handles["index"], append=True):
+        kind, raw, sequence, traits, scope, body, body_digest, head, head_digest, aliases = one
+        name = row_name(kind, raw, sequence)
+        number = self._scopes.setdefault(scope, len(self._scopes))
+        body_part = self._pack_body(body, body_digest, name)
+        head_part = self._pack(head, head_digest, HEAD) or self._put_object(head, head_digest, HEAD)
+        packed = pack_entry(traits, number, body_part, head_part)
+        if not self._transaction.put(name, packed, db=self._handles["index"], append=True):
             raise _out_of_order("index", name)
-        members = self._members.setdefault((one.kind, number), bytearray())
-        if members[-MEMBER_BYTES:] != one.raw[:MEMBER_BYTES]:
-            members += one.raw[:MEMBER_BYTES]
-        for alias in one.aliases:
+        members = self._members.get((kind, number))
+        if members is None:
+            members = self._members[kind, number] = bytearray()
+        if members[-MEMBER_BYTES:] != raw[:MEMBER_BYTES]:
+            members += raw[:MEMBER_BYTES]
+        for alias in aliases:
             self._transaction.put(alias, name, dupdata=False, db=self._handles["aliases"])
-        self._step(one.size_bytes)
+        self._step(len(body) + len(head))
 
-    def _pack_body(self, one: Prepared, name: bytes) -> Part:
+    def _pack_body(self, body: bytes, digest: bytes, name: bytes) -> PlainPart:
         """Hold a short body in its row unless another row has the same one."""
-        part = self._pack(one.body, one.body_digest, BODY)
+        part = self._pack(body, digest, BODY)
         if part is None:
-            return self._put_object(one.body, one.body_digest, BODY)
-        if len(part.data) <= _ALWAYS_HELD:
+            return self._put_object(body, digest, BODY)
+        if len(part[2]) <= _ALWAYS_HELD:
             return part
-        first = self._owners.get(part.check)
+        first = self._owners.get(part[1])
         if first is None:
             if len(self._owners) < _REMEMBERED:
-                self._owners[part.check] = name
+                self._owners[part[1]] = name
             return part
-        shared = self._put_object(one.body, one.body_digest, BODY)
+        shared = self._put_object(body, digest, BODY)
         if first:
             held = unpack_entry(self._transaction.get(first, db=self._handles["index"]))
-            moved = pack_entry(held._replace(body=shared))
+            moved = pack_entry(held.traits, held.scope, shared, held.head)
             self._transaction.put(first, moved, db=self._handles["index"])
-            self._owners[part.check] = b""
+            self._owners[part[1]] = b""
         return shared
 
-    def _pack(self, plain: bytes, digest: bytes, which: int) -> Part | None:
+    def _pack(self, plain: bytes, digest: bytes, which: int) -> PlainPart | None:
         """Form of a part that is held in its row, or None when it is too long for that."""
-        if len(plain) > _LONGEST_TRIED:
+        size = len(plain)
+        if size > _LONGEST_TRIED:
             return None
-        codec, compressor = self._codecs[which]
-        data = compressor(plain)[len(FRAME_MAGIC) :]
-        if len(data) >= len(plain):
+        codec, compress = self._codecs[which]
+        data = compress(plain)[_MAGIC_BYTES:]
+        if len(data) >= size:
             codec, data = PLAIN, plain
-        return Part(codec, digest[:CHECK_BYTES], data) if len(data) <= INLINE_LIMIT else None
+        return (codec, digest[:CHECK_BYTES], data) if len(data) <= INLINE_LIMIT else None
 
-    def _put_object(self, plain: bytes, digest: bytes, which: int) -> Part:
+    def _put_object(self, plain: bytes, digest: bytes, which: int) -> PlainPart:
         if self._transaction.get(digest, db=self._handles["objects"]) is None:
             envelope = self._encoders[which].encode(plain, digest)
             self._transaction.put(digest, envelope, db=self._handles["objects"])
-        return Part(ELSEWHERE, digest, b"")
+        return ELSEWHERE, digest, b""
 
     def _step(self, size_bytes: int) -> None:
         """Count a row; commit now and then, and grow the map while no transaction is open."""

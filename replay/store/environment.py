@@ -7,7 +7,6 @@ transaction of the process may see. All errors of LMDB become errors of this pro
 
 from __future__ import annotations
 
-import enum
 import os
 import threading
 import weakref
@@ -17,17 +16,14 @@ from typing import Any, Final, NoReturn, TypeVar, TypeVarTuple
 
 import lmdb
 
-from replay.core.errors import DamagedError, ReplayError, StoreError
-from replay.store.lock import WriterLock, reserve_reader_table
-from replay.store.marker import DATA_NAME, check_data_file, read_marker
+from replay.core.errors import DamagedError, FormatError, ReplayError, StoreError
+from replay.store.lock import WriterLock
+from replay.store.marker import check_data_file, format_rows, read_marker
+from replay.store.opening import Access, open_lmdb
 from replay.store.view import DATABASES, DUPSORT, View
 
-__all__ = ["Access", "Environment", "open_lmdb"]
+__all__ = ["Access", "Environment"]
 
-_ENGINE_MAJOR: Final = 0
-"""LMDB 0.9: the format that every py-lmdb reads; never left to an environment variable."""
-_MAX_READERS: Final = 1024
-_FIRST_MAP_BYTES: Final = 32 * 1024 * 1024
 _MAX_MAP_BYTES: Final = 1 << 40
 _DAMAGE: Final = (
     lmdb.CorruptedError,
@@ -41,15 +37,6 @@ _DAMAGE: Final = (
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
-
-
-class Access(enum.StrEnum):
-    """How an environment is opened."""
-
-    SEALED = "sealed"
-    READER = "reader"
-    """A writable store of another process, read only."""
-    WRITER = "writer"
 
 
 class _Views(threading.local):
@@ -88,6 +75,7 @@ class Environment:
             check_data_file(folder, self.marker)
             self._env = open_lmdb(folder, access)
             self._handles = self._open_databases()
+            self._check_format()
         except BaseException:
             if self._lock is not None:
                 self._lock.release()
@@ -95,16 +83,6 @@ class Environment:
         self._gate = threading.RLock()
         self._local: _Views | _Refused = _Views()
         _refuse_after_fork(self)
-
-    @staticmethod
-    def make_files(folder: Path) -> None:
-        """Make an empty `data.mdb` with all databases in a folder that is not in use yet."""
-        environment = open_lmdb(folder, Access.WRITER)
-        try:
-            for name in DATABASES:
-                environment.open_db(name.encode(), dupsort=name in DUPSORT)
-        finally:
-            environment.close()
 
     @property
     def is_sealed(self) -> bool:
@@ -238,6 +216,19 @@ class Environment:
             self._env.close()
             raise self._explain(error) from None
 
+    def _check_format(self) -> None:
+        """Hold the data file to what its marker says. Errors: FormatError when it names another format."""
+        with self._env.begin(db=self._handles["meta"]) as transaction:
+            told = [(row, transaction.get(row)) for row, _ in format_rows()]
+        if told != format_rows():
+            self._env.close()
+            raise FormatError(
+                "data file and marker name different formats",
+                where=str(self.folder),
+                expected=f"format {self.marker.format_version}, engine {self.marker.engine!r} in both",
+                next_step="delete the store and thaw its archive again",
+            )
+
     def _explain(self, error: lmdb.Error) -> ReplayError:
         # A sealed file asks nothing of disk or locks: what LMDB minds about it is its pages.
         if self.is_sealed or isinstance(error, _DAMAGE):
@@ -252,38 +243,6 @@ class Environment:
             where=str(self.folder),
             next_step="check free space, file size limits and rights; what was stored before is untouched",
         )
-
-
-def open_lmdb(folder: Path, access: Access) -> lmdb.Environment:
-    """Open `data.mdb` with the pinned engine. Errors: StoreError when LMDB refuses."""
-    path = folder / DATA_NAME
-    try:
-        size = path.stat().st_size if path.exists() else 0
-        if access is Access.WRITER:
-            reserve_reader_table(folder)
-        environment = lmdb.open(
-            str(folder),
-            lib_version=_ENGINE_MAJOR,
-            subdir=True,
-            create=False,
-            readonly=access is not Access.WRITER,
-            lock=access is not Access.SEALED,
-            map_size=size if access is Access.SEALED else max(_FIRST_MAP_BYTES, size),
-            max_dbs=len(DATABASES),
-            max_readers=_MAX_READERS,
-            mode=0o644,
-            readahead=False,
-        )
-        if access is not Access.SEALED:
-            environment.reader_check()
-    except (lmdb.Error, OSError) as error:
-        twice = "already open" in str(error)
-        raise StoreError(
-            "store is already open in this process" if twice else f"store cannot be opened: {error}",
-            where=str(folder),
-            next_step="share the open store instead" if twice else "check the folder's rights and free space",
-        ) from None
-    return environment
 
 
 def _refuse_after_fork(environment: Environment) -> None:

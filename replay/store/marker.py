@@ -18,6 +18,7 @@ import msgspec
 from replay.core.canonical import canonical_bytes
 from replay.core.errors import CanonicalError, DamagedError, FormatError, NewerFormatError, StoreError
 from replay.core.types import Record
+from replay.store.records import encode_object
 
 __all__ = [
     "DATA_NAME",
@@ -26,6 +27,7 @@ __all__ = [
     "Marker",
     "check_data_file",
     "file_digest",
+    "format_rows",
     "read_marker",
     "sync_folder",
     "write_marker",
@@ -65,6 +67,12 @@ class Marker(Record, frozen=True, kw_only=True):
     """`sha256:` + hex over the bytes of a sealed data file; empty while the store is writable."""
 
 
+def format_rows() -> list[tuple[bytes, bytes]]:
+    """Rows of the `meta` database that say the same inside the data file: the two belong together."""
+    facts = (("engine", ENGINE), ("format", FORMAT_VERSION))
+    return [(name.encode(), encode_object(canonical_bytes(value), compressed=False)) for name, value in facts]
+
+
 def write_marker(folder: Path, marker: Marker) -> None:
     """Write `store.json` durably into a folder that is not in use yet."""
     path = folder / MARKER_NAME
@@ -95,25 +103,7 @@ def read_marker(folder: Path) -> Marker:
             next_step="check the folder's rights",
         ) from None
     facts = _decode(text, path)
-    if facts.get("product") != PRODUCT:
-        raise FormatError(
-            f"not a replay store: product {facts.get('product')!r}", where=str(path), expected=repr(PRODUCT)
-        )
-    version = facts.get("format_version")
-    if isinstance(version, int) and version > FORMAT_VERSION:
-        raise NewerFormatError(
-            f"store format version {version}",
-            where=str(path),
-            expected=f"version {FORMAT_VERSION}",
-            next_step="upgrade replay-bench, or thaw the archive again with this version",
-        )
-    if version != FORMAT_VERSION or facts.get("engine") != ENGINE:
-        raise FormatError(
-            f"store of format {version!r}, engine {facts.get('engine')!r}",
-            where=str(path),
-            expected=f"format {FORMAT_VERSION}, engine {ENGINE!r}",
-            next_step="thaw the archive again with this version",
-        )
+    _check_version(facts, path)
     try:
         return msgspec.convert(facts, Marker)
     except msgspec.ValidationError as error:
@@ -185,6 +175,28 @@ def _check_meta_page(head: bytes, path: Path, *, number: int) -> int:
     if not 512 <= page_bytes <= 65536 or page_bytes & (page_bytes - 1):
         raise _damaged(path, f"meta page {number} names a page size of {page_bytes}")
     return int(page_bytes)
+
+
+def _check_version(facts: dict[str, object], path: Path) -> None:
+    if facts.get("product") != PRODUCT:
+        raise FormatError(
+            f"not a replay store: product {facts.get('product')!r}", where=str(path), expected=repr(PRODUCT)
+        )
+    version = facts.get("format_version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise NewerFormatError(
+            f"store format version {version}",
+            where=str(path),
+            expected=f"version {FORMAT_VERSION}",
+            next_step="upgrade replay-bench, or thaw the archive again with this version",
+        )
+    if version != FORMAT_VERSION or facts.get("engine") != ENGINE:
+        raise FormatError(
+            f"store of format {version!r}, engine {facts.get('engine')!r}",
+            where=str(path),
+            expected=f"format {FORMAT_VERSION}, engine {ENGINE!r}",
+            next_step="thaw the archive again with this version",
+        )
 
 
 def _decode(text: bytes, path: Path) -> dict[str, object]:

@@ -16,6 +16,8 @@ from replay.store.records import FRAME_MAGIC, ObjectDecoder, decompress
 __all__ = ["PartReader"]
 
 _PART_NAMES: Final = ("body", "head")
+_UNDICTIONARIED: Final = -1
+"""Slot of the decompressor without dictionary; the others are kind * 2 + part."""
 
 
 class PartReader:
@@ -27,16 +29,15 @@ class PartReader:
         self._objects = handles["objects"]
         self._rows = handles["dictionaries"]
         self._where = where
-        self._plain: zstandard.ZstdDecompressor | None = None
         self._dictionaries: dict[tuple[int, int], Dictionary] | None = None
         self._decoder: ObjectDecoder | None = None
-        self._decompressors: dict[tuple[int, int], zstandard.ZstdDecompressor] = {}
+        self._decompressors: dict[int, zstandard.ZstdDecompressor] = {}
 
     def part(self, part: Part, kind: int, which: int) -> bytes:
         """Plain bytes of a body or head, proved. Errors: DamagedError, LimitError."""
         if part.codec == ELSEWHERE:
             return self.object(part.check)
-        return self._prove(part.codec, part.check, part.data, (kind, which))
+        return self._prove(part.codec, part.check, part.data, kind << 1 | which)
 
     def object(self, digest: bytes) -> bytes:
         """Plain bytes of an object, proved. Errors: DamagedError when it is missing or differs."""
@@ -75,16 +76,14 @@ class PartReader:
         if len(value) < 25:
             raise DamagedError(f"index entry of {len(value)} bytes", where=self._where, next_step="run fsck")
         end = 25 + (value[23] | value[24] << 8)
-        return self._prove(codec, value[7:23], value[25:end], (kind, BODY))
+        return self._prove(codec, value[7:23], value[25:end], kind << 1 | BODY)
 
-    def _prove(self, codec: int, check: bytes, data: bytes, place: tuple[int, int]) -> bytes:
+    def _prove(self, codec: int, check: bytes, data: bytes, place: int) -> bytes:
         if codec == PLAIN:
             plain = data
         else:
-            try:
-                decompressor = self._decompressors[place] if codec == DICTIONARY else self._undictionaried()
-            except KeyError:
-                decompressor = self._with_dictionary(place)
+            slot = place if codec == DICTIONARY else _UNDICTIONARIED
+            decompressor = self._decompressors.get(slot) or self._make_decompressor(slot)
             plain = decompress(FRAME_MAGIC + data, decompressor, where=self._where)
         if hashlib.sha256(plain).digest()[:16] != check:
             raise DamagedError(
@@ -95,16 +94,14 @@ class PartReader:
             )
         return plain
 
-    def _undictionaried(self) -> zstandard.ZstdDecompressor:
-        if self._plain is None:
-            self._plain = zstandard.ZstdDecompressor()
-        return self._plain
-
-    def _with_dictionary(self, place: tuple[int, int]) -> zstandard.ZstdDecompressor:
-        dictionary = self.dictionaries().get(place)
-        if dictionary is None:
-            raise DamagedError(
-                f"no dictionary for {KINDS[place[0]]} {_PART_NAMES[place[1]]}", where=self._where
-            )
-        made = self._decompressors[place] = dictionary.decompressor()
+    def _make_decompressor(self, slot: int) -> zstandard.ZstdDecompressor:
+        if slot == _UNDICTIONARIED:
+            made = zstandard.ZstdDecompressor()
+        else:
+            kind, which = slot >> 1, slot & 1
+            dictionary = self.dictionaries().get((kind, which))
+            if dictionary is None:
+                raise DamagedError(f"no dictionary for {KINDS[kind]} {_PART_NAMES[which]}", where=self._where)
+            made = dictionary.decompressor()
+        self._decompressors[slot] = made
         return made

@@ -15,12 +15,14 @@ from pathlib import Path
 import lmdb
 
 from replay.core.canonical import canonical_bytes
+from replay.core.determinism import temporary_name
 from replay.core.errors import StoreError
 from replay.core.types import Json
 from replay.store.building import Builder
 from replay.store.entries import BODY, HEAD, Place, split_row_name, unpack_entry
-from replay.store.environment import Access, Environment, open_lmdb
-from replay.store.marker import DATA_NAME, Marker, file_digest, sync_folder, write_marker
+from replay.store.environment import Environment
+from replay.store.marker import DATA_NAME, Marker, file_digest, format_rows, sync_folder, write_marker
+from replay.store.opening import Access, open_lmdb
 from replay.store.preparing import Prepared, head_aliases
 from replay.store.records import ObjectEncoder, encode_object, object_digest
 from replay.store.view import META_PREFIX, View, table_prefix
@@ -48,7 +50,7 @@ def build_sealed(
         for name, rows in tables:
             prefix = table_prefix(name)
             builder.add_rows("tables", ((prefix + row.encode(), encode(plain)) for row, plain in rows))
-        builder.add_rows("meta", meta_rows(meta))
+        builder.add_rows("meta", [*format_rows(), *meta_rows(meta)])
 
 
 def seal_environment(source: Environment, target: Path) -> None:
@@ -71,7 +73,7 @@ def meta_rows(values: Mapping[str, Json]) -> list[tuple[bytes, bytes]]:
 @contextmanager
 def _sealed(target: Path) -> Iterator[Builder]:
     """Give a builder whose result replaces `target` when the block ends well."""
-    work = target.with_name(f".{target.name}.{os.getpid()}.seal")
+    work = target.with_name(temporary_name(target.name))
     try:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise StoreError(

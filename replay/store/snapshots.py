@@ -7,30 +7,27 @@ is in `entries`, how they are read in `view`, written in `writing`, sealed in `s
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from replay.core.errors import InputError, StoreError
+from replay.core.errors import InputError
 from replay.core.types import Json, Key, Snapshot, SnapshotKind
 from replay.store.dictionaries import Dictionary
 from replay.store.entries import KINDS, Place, raw_key, split_row_name, text_key, unpack_entry
-from replay.store.environment import Access, Environment
+from replay.store.environment import Environment
 from replay.store.fsck import Finding, check_store
-from replay.store.layers import LayeredStore
-from replay.store.marker import Marker, sync_folder, write_marker
+from replay.store.opening import Access, create_files
 from replay.store.preparing import prepare, prepare_batches
 from replay.store.records import ObjectDecoder, ObjectEncoder, check_size
 from replay.store.sealing import meta_rows, seal_environment
 from replay.store.view import View, table_prefix
 from replay.store.writing import PutOutcome, Writer
 
-__all__ = ["Finding", "LayeredStore", "PutOutcome", "SnapshotStore"]
+__all__ = ["Finding", "PutOutcome", "SnapshotStore"]
 
 _BATCH_COUNT: Final = 2000
 _BATCH_BYTES: Final = 16 * 1024 * 1024
@@ -53,7 +50,7 @@ class SnapshotStore:
     @classmethod
     def create(cls, path: Path, *, meta: Mapping[str, Json] | None = None) -> Self:
         """Create an empty writable store. Errors: StoreError when the place is taken or cannot be written."""
-        _make_folder(path)
+        create_files(path)
         store = cls(path, Access.WRITER)
         try:
             store.set_meta(meta or {})
@@ -285,32 +282,3 @@ def _check_table(name: str) -> str:
     if _TABLE_NAME.fullmatch(name) is None:
         raise InputError(f"bad table name {name!r}", expected="a lower-case name of at most 32 characters")
     return name
-
-
-def _make_folder(path: Path) -> None:
-    """Put an empty store in place in one step, so that a crash leaves either a store or nothing."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise StoreError(
-                "store cannot be created: something is there already",
-                where=str(path),
-                expected="a new or empty folder",
-                next_step="open the store that is there, or choose another folder",
-            )
-        path.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir()
-        Environment.make_files(fresh)
-        write_marker(fresh, Marker())
-        fresh.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise StoreError(
-            f"store cannot be created: {error.strerror}",
-            where=str(path),
-            expected="a folder that this user may write to, on a disk with space",
-            next_step="free space or choose another folder",
-        ) from None
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)

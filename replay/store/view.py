@@ -46,7 +46,7 @@ DATABASES: Final = (
     "aliases",  # alias key -> kind, key, sequence
     "dictionaries",  # kind, part -> digest, zstd dictionary
     "tables",  # table, NUL, id -> envelope
-    "meta",  # "user/" + name -> envelope
+    "meta",  # "format", "engine" and "user/" + name -> envelope
 )
 DUPSORT: Final = frozenset(("aliases",))
 """Several sorted values under one key. Not `dupfixed`: LMDB 0.9.36 crashes when it compacts such a file."""
@@ -135,7 +135,7 @@ class View:
         try:
             body = self.parts.part(entry.body, place.kind, BODY).decode("utf-8")
             request, aliases, meta = decode_head(self.parts.part(entry.head, place.kind, HEAD))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DamagedError(
                 f"answer cannot be read: {error}",
                 where=f"{self.where}, key {place.raw.hex()} answer {place.sequence}",

@@ -149,8 +149,8 @@ def _put(session: _Session, one: Prepared) -> tuple[PutOutcome, int]:
     if number is None:
         number = scopes[one.scope] = _scope_number(view, one.scope)
     _put_object(session, one.body_digest, one.body)
-    entry = Entry(one.traits, number, Part(ELSEWHERE, one.body_digest, b""), _head_part(session, one))
-    put(name, pack_entry(entry))
+    body = Part(ELSEWHERE, one.body_digest, b"")
+    put(name, pack_entry(one.traits, number, body, _head_part(session, one)))
     put(member_scope(one.kind, number) + one.raw[:MEMBER_BYTES], b"", db=view.members)
     for alias in one.aliases:
         put(alias, name, dupdata=False, db=view.aliases)

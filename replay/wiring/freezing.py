@@ -18,6 +18,7 @@ from replay.store.archive.verify import verify_archive
 from replay.store.layers import LayeredStore
 from replay.store.signing import load_envelope, make_statement, sign_statement, signature_path
 from replay.store.snapshots import SnapshotStore
+from replay.wiring.documents import write_file
 from replay.wiring.library import locate_stores
 
 __all__ = ["Below", "freeze_folder", "sign_archive"]
@@ -83,18 +84,7 @@ def sign_archive(archive: Path, key: Path) -> tuple[Path, tuple[str, ...]]:
     path = signature_path(archive)
     statement = make_statement(archive, root=report.root, name=report.name, version=report.version)
     envelope = sign_statement(statement, key, earlier=load_envelope(path))
-    temporary = path.with_name(f".{path.name}.new")
-    try:
-        temporary.write_bytes(msgspec.json.format(msgspec.json.encode(envelope), indent=2) + b"\n")
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise StoreError(
-            f"cannot write the signature: {error.strerror}",
-            where=path.name,
-            expected="a folder that can be written to",
-            next_step="copy the archive to one, sign it there, and copy the signature back",
-        ) from None
+    write_file(path, msgspec.json.format(msgspec.json.encode(envelope), indent=2) + b"\n")
     return path, tuple(signature.keyid for signature in envelope.signatures)
 
 

@@ -93,7 +93,10 @@ def make_content(
         benchmark=result.benchmark,
         licences=result.licences,
         sources=tuple(sorted(result.sources, key=lambda s: s.path)),
-        scrub_policy=[msgspec.to_builtins(rule) for rule in recipe_for(result.benchmark).redactions],
+        scrub_policy=[
+            msgspec.to_builtins(rule, order="deterministic")
+            for rule in recipe_for(result.benchmark).redactions
+        ],
     )
     return ArchiveContent(facts=facts, tables=tables, snapshots=(*snapshots, *verdicts)), report
 

@@ -7,6 +7,7 @@ never trusted from outside: it is built here, from an archive that was verified 
 from __future__ import annotations
 
 import difflib
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,13 +15,16 @@ from typing import TypeVar
 
 import msgspec
 
-from replay.core.errors import DamagedError, InputError
+from replay.core.determinism import temporary_name
+from replay.core.errors import DamagedError, FormatError, InputError, StoreError
 from replay.core.protocols import KnownDifference
 from replay.core.types import Digest, Json, Output, Record, Task, ToolSpec
 from replay.store.archive.manifest import ArchiveManifest
 from replay.store.archive.reader import read_manifest
 from replay.store.archive.thaw import thaw
-from replay.store.snapshots import LayeredStore, SnapshotStore
+from replay.store.layers import LayeredStore
+from replay.store.marker import DATA_NAME, file_digest, read_marker
+from replay.store.snapshots import SnapshotStore
 from replay.wiring.places import data_home, shipped_archives
 
 __all__ = [
@@ -184,6 +188,12 @@ def locate_stores(
     Errors:  DamagedError and its kin for a bad archive; InputError naming a base that is not to be had.
     """
     manifest = read_manifest(archive)
+    if bases and not manifest.bases:
+        raise InputError(
+            f"{', '.join(base.name for base in bases)} was named as a base of an archive that stands alone",
+            where=archive.name,
+            next_step="leave out --base",
+        )
     known = {} if not manifest.bases else _by_root((*bases, *_neighbours(archive), *shipped_archives()))
     layers: list[Path] = []
     for root in manifest.bases:
@@ -216,12 +226,41 @@ def open_library(paths: LibraryPaths) -> Iterator[Library]:
 
 
 def _sealed_store(archive: Path, root: Digest, home: Path | None) -> Path:
+    """The sealed store of an archive: the one that is there if it is whole, else thawed anew.
+
+    Stores are rebuildable, so one that another version wrote, or that a disk damaged, is no reason to stop.
+    """
     store = data_home(home) / "stores" / root.removeprefix("sha256:")
-    if not store.exists():
+    if store.exists() and not _is_whole(store):
+        aside = store.with_name(temporary_name(store.name))
+        store.rename(aside)
+        shutil.rmtree(aside, ignore_errors=True)
+    if store.exists():
+        return store
+    try:
         found = thaw(archive, store).root
-        if found != root:
-            raise DamagedError(f"archive root {found}", where=archive.name, expected=f"the base root {root}")
+    except StoreError:
+        # Another process that uses the same home may have thawed it meanwhile.
+        if store.exists() and _is_whole(store):
+            return store
+        raise
+    if found != root:
+        raise DamagedError(f"archive root {found}", where=archive.name, expected=f"the base root {root}")
     return store
+
+
+def _is_whole(store: Path) -> bool:
+    """Hash a sealed store and open it: LMDB must never walk a page that is not as it was written."""
+    try:
+        if file_digest(store / DATA_NAME) != read_marker(store).digest:
+            return False
+        SnapshotStore.open_sealed(store).close()
+    except (FormatError, OSError):
+        return False
+    except StoreError:
+        # Already open in this process: it was whole when it was opened.
+        return True
+    return True
 
 
 def _neighbours(archive: Path) -> tuple[Path, ...]:

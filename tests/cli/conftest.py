@@ -17,8 +17,19 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def cot_run(stores: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished strict run of the candidate `cot`; nobody may change it."""
-    path = tmp_path_factory.mktemp("runs") / "cot"
-    done = run_command("run", MINI, "--candidate", "cot", "--mode", "strict", "--out", path, "--home", stores)
+    """A finished strict run of the candidate `cot` over one split; nobody may change it."""
+    return play_cot(stores, tmp_path_factory.mktemp("runs") / "cot", "--select", "G1_instruction")
+
+
+@pytest.fixture(scope="session")
+def whole_run(stores: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished strict run of the candidate `cot` over all tasks; nobody may change it."""
+    return play_cot(stores, tmp_path_factory.mktemp("whole") / "cot")
+
+
+def play_cot(stores: Path, path: Path, *more: str) -> Path:
+    """Run the candidate `cot` strictly."""
+    words = ("--candidate", "cot", "--mode", "strict", "--out", path, "--home", stores)
+    done = run_command("run", MINI, *words, *more)
     assert 0 == done.code, done.err
     return path

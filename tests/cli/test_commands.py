@@ -124,7 +124,9 @@ def test_the_version_is_one_line() -> None:
 
 def test_a_shell_completes_commands() -> None:
     """Bash gets the commands that begin with what was typed."""
-    answered = run_process(_REPLAY_COMPLETE="complete_bash", COMP_WORDS="replay ver", COMP_CWORD="1")
+    answered = run_process(
+        environment={"_REPLAY_COMPLETE": "complete_bash", "COMP_WORDS": "replay ver", "COMP_CWORD": "1"}
+    )
     assert ["verify"] == answered.out.split()
 
 

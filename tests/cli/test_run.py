@@ -176,11 +176,11 @@ def test_an_item_without_a_score_says_why(stores: Path) -> None:
 
 def test_outputs_score_as_the_run_that_made_them(stores: Path, tmp_path: Path, cot_run: Path) -> None:
     """What a run exports scores like the run itself, whatever the form."""
-    expected = play(stores, cot_run, "--candidate", "cot", "--json").document["scores"]
+    expected = play(stores, cot_run, "--candidate", "cot", *G1, "--json").document["scores"]
     for form in ("converted", "raw"):
         folder = tmp_path / form / "cot"
         assert 0 == run_command("export", cot_run, "--form", form, "-o", folder, "--home", stores).code
-        *_, summary = score(stores, "--outputs", folder, "--json").documents
+        *_, summary = score(stores, "--outputs", folder, *G1, "--json").documents
         assert expected == summary["scores"], form
 
 
@@ -201,5 +201,5 @@ def test_scoring_leaves_the_outputs_alone(stores: Path, tmp_path: Path, cot_run:
     """Nothing is written into a folder that is scored."""
     run_command("export", cot_run, "-o", tmp_path / "cot", "--home", stores)
     before = read_folder(tmp_path)
-    assert 0 == score(stores, "--outputs", tmp_path / "cot").code
+    assert 0 == score(stores, "--outputs", tmp_path / "cot", *G1).code
     assert before == read_folder(tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,9 @@ from replay.store.archive.thaw import thaw
 from replay.store.snapshots import SnapshotStore
 from tests.property.strategies import json_values, texts
 from tests.support.archives import make_facts
+
+# Many stores, archives or processes: together they take longer than the fast tests may.
+pytestmark = pytest.mark.slow
 
 KINDS = tuple(SnapshotKind)
 

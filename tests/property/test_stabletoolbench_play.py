@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.benchmarks.stabletoolbench.convert import convert_answer
-from replay.benchmarks.stabletoolbench.play import play
+from replay.benchmarks.stabletoolbench.playing.convert import convert_answer
+from replay.benchmarks.stabletoolbench.playing.play import play
 from replay.core.canonical import digest
 from replay.core.protocols import Answer, CallAnswered, EpisodeEnd
 from replay.core.types import CallRequest, ChatRequest, Completion, Json, Provenance, ToolCall, ToolResult

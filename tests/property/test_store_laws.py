@@ -7,15 +7,20 @@ import tempfile
 from pathlib import Path
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from replay.core.types import Origin, Provenance, Snapshot, SnapshotKind, SnapshotStatus
+from replay.store.layers import LayeredStore
 from replay.store.preparing import prepare
 from replay.store.records import decode_body, decode_object, encode_body, encode_object, train_dictionary
-from replay.store.snapshots import LayeredStore, PutOutcome, SnapshotStore
+from replay.store.snapshots import PutOutcome, SnapshotStore
 from tests.support.snapshots import make_key, make_snapshot
+
+# Many stores, archives or processes: together they take longer than the fast tests may.
+pytestmark = pytest.mark.slow
 
 NAMES = "abcde"
 ALIASES = "xyz"

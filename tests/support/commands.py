@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import resource
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
@@ -58,15 +60,30 @@ def run_command(*words: str | Path) -> Answered:
     return Answered(code, out.getvalue(), err.getvalue())
 
 
-def run_process(*words: str | Path, cwd: Path = CHECKOUT, **environment: str) -> Answered:
-    """Run `python -m replay` in a process of its own, with nothing of the caller's environment."""
+def run_process(
+    *words: str | Path,
+    cwd: Path = CHECKOUT,
+    limit_bytes: int | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Answered:
+    """Run `python -m replay` in a process of its own, with nothing of the caller's environment.
+
+    limit_bytes: no file may grow beyond it, as on a disk that is full.
+    """
+
+    def limit() -> None:
+        if limit_bytes is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
+
     done = subprocess.run(
         [sys.executable, "-m", "replay", *map(str, words)],
         check=False,
         capture_output=True,
         cwd=cwd,
-        env={**child_environment(), **environment},
+        # Python itself would leave half a bytecode file behind where files cannot grow.
+        env={**child_environment(), "PYTHONDONTWRITEBYTECODE": "1", **(environment or {})},
         timeout=300,
+        preexec_fn=limit,
     )
     return Answered(done.returncode, done.stdout.decode(), done.stderr.decode())
 

@@ -53,7 +53,6 @@ from replay.engine.plan import PlanItem, digest_plan, make_plan
 from replay.engine.rundir.manifest import RunInputs, RunManifest
 from replay.engine.rundir.writing import RunFolder
 from replay.engine.runner import run_plan
-from replay.engine.summary import summarize_run
 from replay.engine.worker import Answerers, EpisodeResult, PlayWorker, Scoring, WorkerSpec
 from replay.store.pending import PendingOverlay
 from replay.tools.keys import recipe_for
@@ -61,6 +60,7 @@ from replay.tools.misses import MissReporter
 from replay.tools.recording import RecordingSource
 from replay.tools.resolver import Resolver, SnapshotSource
 from tests.support.answering import MemoryStore, make_answer
+from tests.support.run_summary import summarize_run
 
 __all__ = ["DemoBenchmark", "demo_plan", "demo_tasks", "make_demo_worker", "open_folder", "run_demo"]
 

@@ -16,6 +16,9 @@ _ASTRAL: Final = bytes(range(0xF0, 0xF5))
 """First UTF-8 bytes of characters beyond the BMP: only they can make the order of msgspec another."""
 
 
+_CONTAINERS: Final = frozenset({list, dict})
+
+
 def _refuse_float(text: str) -> float:
     raise ValueError(text)
 
@@ -30,12 +33,10 @@ def check_canonical(text: bytes) -> Json:
 
     Errors: CanonicalError when it is not JSON that can be hashed honestly, or is not in canonical form.
     """
-    # Short text cannot be deep; long text with few brackets neither.
-    shallow = len(text) <= MAX_DEPTH or text.count(b"{") + text.count(b"[") <= MAX_DEPTH
-    if shallow and (text.isascii() or len(text.translate(None, _ASTRAL)) == len(text)):
+    if text.isascii() or len(text.translate(None, _ASTRAL)) == len(text):
         try:
             value = _decode(text)
-            if _encode(value) == text:
+            if _encode(value) == text and not _is_deep(value, text):
                 return value
         except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
             pass  # not JSON, or JSON that only the complete reader judges
@@ -43,3 +44,21 @@ def check_canonical(text: bytes) -> Json:
     if canonical_bytes(value) != text:
         raise CanonicalError("not canonical JSON", expected="RFC 8785: sorted names, no spaces")
     return value
+
+
+def _is_deep(value: Json, text: bytes) -> bool:
+    """Say whether containers lie deeper in one another than canonical JSON allows."""
+    if len(text) <= MAX_DEPTH or text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
+        return False  # too few brackets to be deep
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            item
+            for each in level
+            if type(each) in _CONTAINERS
+            for item in (each.values() if type(each) is dict else each)
+            if type(item) in _CONTAINERS
+        ]
+        if not level:
+            return False
+    return True

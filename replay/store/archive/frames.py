@@ -7,7 +7,7 @@ others, which is what sampled verification and bounded memory rest on. Compresse
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import BinaryIO, Final, Protocol
+from typing import BinaryIO, Final
 
 import msgspec
 import zstandard
@@ -15,7 +15,14 @@ import zstandard
 from replay.core.errors import DamagedError, FormatError, LimitError
 from replay.store.archive.rows import MAX_LINE_BYTES
 
-__all__ = ["FRAME_ROWS", "MAX_WINDOW_BYTES", "FrameCompressor", "FrameFacts", "read_frame_lines"]
+__all__ = [
+    "FRAME_ROWS",
+    "MAX_WINDOW_BYTES",
+    "WHOLE_FRAME_BYTES",
+    "FrameCompressor",
+    "FrameFacts",
+    "read_frame",
+]
 
 FRAME_ROWS: Final = 256
 """A power of two, so that a frame is one node of the Merkle tree; large enough to compress well."""
@@ -24,18 +31,11 @@ MAX_WINDOW_BYTES: Final = 8 << 20
 
 _LEVEL: Final = 10
 """Measured on API answers: level 12 saves 3 % and takes three times as long, level 6 costs 6 %."""
-_BUFFER_BYTES: Final = 8 << 20
-"""A frame up to this size is compressed and decompressed in one go; a larger one is streamed."""
+WHOLE_FRAME_BYTES: Final = 8 << 20
+"""A frame up to this size is compressed and decompressed in one go; a larger one is streamed. It is less than
+a line may have, so a frame that is read in one go cannot hold one that is too long."""
 _READ_BYTES: Final = 1 << 20
 _HEADER_BYTES: Final = 18
-
-
-class Hash(Protocol):
-    """A hash that bytes are fed to."""
-
-    def update(self, data: bytes, /) -> None:
-        """Take the next bytes."""
-        ...
 
 
 class FrameFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
@@ -65,7 +65,7 @@ class FrameCompressor:
         """Add one line with its line feed."""
         self._lines.append(line)
         self._buffered += len(line)
-        if self._buffered > _BUFFER_BYTES:
+        if self._buffered > WHOLE_FRAME_BYTES:
             if self._stream is None:
                 self._stream = self._zstd.compressobj()
             self._out.append(self._stream.compress(self._take()))
@@ -85,14 +85,12 @@ class FrameCompressor:
         return content
 
 
-def read_frame_lines(
-    file: BinaryIO, offset: int, frame: FrameFacts, *, where: str, content: Hash | None = None
-) -> Iterator[bytes]:
-    """Iterate over the lines of one frame, without line feeds, never holding more than its bounds.
+def read_frame(file: BinaryIO, offset: int, frame: FrameFacts, *, where: str) -> Iterator[bytes]:
+    """Iterate over the content of one frame in runs of whole lines, line feeds included.
 
-    `content` is fed with the uncompressed bytes as they come.
-    Errors: DamagedError when the frame cannot be read or is not as the manifest says; LimitError for a window
-    or a line over the bounds.
+    Shape:   one run for a frame of ordinary size; a run a line for a larger one: memory stays bounded.
+    Errors:  DamagedError when the frame cannot be read or is not as the manifest says; LimitError for a
+             window or a line over the bounds.
     """
     file.seek(offset)
     data = file.read(frame.file_bytes)
@@ -100,16 +98,10 @@ def read_frame_lines(
         raise DamagedError("the frame is cut", where=where, expected=f"{frame.file_bytes} bytes")
     try:
         _check_header(data, frame, where)
-        if frame.content_bytes <= _BUFFER_BYTES:
-            plain = _decompress(data, frame, where)
-            if content is not None:
-                content.update(plain)
-            yield from _split(plain, frame, where)
+        if frame.content_bytes <= WHOLE_FRAME_BYTES:
+            yield _decompress(data, frame, where)
         else:
-            for line in _stream_lines(data, frame, where):
-                if content is not None:
-                    content.update(line + b"\n")
-                yield line
+            yield from _stream_lines(data, frame, where)
     except zstandard.ZstdError as error:
         raise DamagedError(f"the frame cannot be decompressed: {error}", where=where) from None
 
@@ -141,20 +133,10 @@ def _decompress(data: bytes, frame: FrameFacts, where: str) -> bytes:
     content = decoder.decompress(
         data, max_output_size=frame.content_bytes, read_across_frames=False, allow_extra_data=False
     )
-    if len(content) != frame.content_bytes or not content.endswith(b"\n"):
+    whole = len(content) == frame.content_bytes and content.endswith(b"\n")
+    if not whole or content.count(b"\n") != frame.rows:
         raise _wrong_length(frame, where)
     return content
-
-
-def _split(content: bytes, frame: FrameFacts, where: str) -> list[bytes]:
-    lines = content.split(b"\n")
-    lines.pop()
-    if len(lines) != frame.rows:
-        raise _wrong_length(frame, where)
-    longest = max(map(len, lines))
-    if longest > MAX_LINE_BYTES:
-        raise _too_long(longest, where)
-    return lines
 
 
 def _stream_lines(data: bytes, frame: FrameFacts, where: str) -> Iterator[bytes]:
@@ -168,7 +150,7 @@ def _stream_lines(data: bytes, frame: FrameFacts, where: str) -> Iterator[bytes]
             for end in ended:
                 if held + len(end) > MAX_LINE_BYTES:
                     raise _too_long(held + len(end), where)
-                yield b"".join((*pieces, end))
+                yield b"".join((*pieces, end, b"\n"))
                 pieces, held, rows = [], 0, rows + 1
             pieces.append(rest)
             held += len(rest)

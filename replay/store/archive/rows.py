@@ -21,9 +21,12 @@ from replay.core.types import Digest, Key, Origin, Provenance, Snapshot, Snapsho
 from replay.store.archive.canonicity import check_canonical
 
 __all__ = [
+    "KEY",
     "MAX_ID_BYTES",
     "MAX_LINE_BYTES",
     "MAX_RECORD_BYTES",
+    "MEDIA",
+    "SEQUENCES",
     "SNAPSHOT_TABLES",
     "TABLE_NAME",
     "Row",
@@ -45,22 +48,22 @@ MAX_LINE_BYTES: Final = MAX_RECORD_BYTES + 6 * MAX_ID_BYTES + 64
 TABLE_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
 SNAPSHOT_TABLES: Final = {f"snapshots-{kind.value}": kind for kind in SnapshotKind}
 
-_KEY: Final = re.compile(r"sha256:[0-9a-f]{64}")
-_MEDIA: Final = frozenset({"json", "text", "bytes"})
-_MAX_SEQUENCE: Final = 2**31
+KEY: Final = re.compile(r"sha256:[0-9a-f]{64}")
+MEDIA: Final = frozenset({"json", "text", "bytes"})
+SEQUENCES: Final = range(2**31)
 _KEY_TAGS: Final[Mapping[str, bytes]] = {kind: f"{kind.value}\x00".encode() for kind in SnapshotKind}
 _ALIAS_TAG: Final = b"api-alias\x00"
 """Tag of core.keys.alias_key: an answer that only an alias reaches is stored under that key."""
 
 
-class _TableLine(msgspec.Struct, forbid_unknown_fields=True):
+class _TableLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A line of a plain table, fields in canonical order."""
 
     id: str
     record: msgspec.Raw
 
 
-class SnapshotLine(msgspec.Struct, forbid_unknown_fields=True):
+class SnapshotLine(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A line of a snapshot table, fields in canonical order and all of them there."""
 
     aliases: tuple[Key, ...]
@@ -212,11 +215,11 @@ def _snapshot_row(parts: SnapshotLine, line: bytes, request: bytes, meta: bytes)
 
 def _snapshot_fault(parts: SnapshotLine, request: bytes) -> str:
     """Say what is wrong with a snapshot whose canonical request this is, or nothing."""
-    if not 0 <= parts.sequence < _MAX_SEQUENCE:
+    if parts.sequence not in SEQUENCES:
         return f"sequence {parts.sequence} is out of bounds"
-    if parts.media not in _MEDIA:
-        return f"media {parts.media!r} is unknown (known: {', '.join(sorted(_MEDIA))})"
-    if parts.aliases and not all(map(_KEY.fullmatch, parts.aliases)):
+    if parts.media not in MEDIA:
+        return f"media {parts.media!r} is unknown (known: {', '.join(sorted(MEDIA))})"
+    if parts.aliases and not all(map(KEY.fullmatch, parts.aliases)):
         return f"an alias of {parts.aliases} is not a key"
     if parts.key != _key(_KEY_TAGS[parts.kind], request):
         aliased = parts.kind is SnapshotKind.API and parts.key == _key(_ALIAS_TAG, request)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from typing import BinaryIO
+from collections.abc import Generator, Iterator, Sequence
+from typing import BinaryIO, Protocol
 
 from replay.core.errors import DamagedError, InputError
+from replay.store.archive.bulk import choose_decoder
 from replay.store.archive.container import Member, member_sha256
-from replay.store.archive.frames import FRAME_ROWS, FrameCompressor, FrameFacts, Hash, read_frame_lines
+from replay.store.archive.frames import FRAME_ROWS, FrameCompressor, FrameFacts, read_frame
 from replay.store.archive.manifest import TableFacts
 from replay.store.archive.merkle import leaf_prefix, row_leaf, tree_node
-from replay.store.archive.rows import Row, decode_line
+from replay.store.archive.rows import Row
 
 __all__ = ["TableReader", "TableWriter"]
+
+
+class Hash(Protocol):
+    """A hash that bytes are fed to."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take the next bytes."""
+        ...
 
 
 class TableWriter:
@@ -97,7 +106,7 @@ class TableReader:
         self._offsets = [member.offset]
         for frame in facts.frames:
             self._offsets.append(self._offsets[-1] + frame.file_bytes)
-        self._decode = decode_line(facts.name)
+        self._decode = choose_decoder(facts.name)
 
     def rows(self) -> Iterator[Row]:
         """Iterate over every row, and hold all bytes of the member against the manifest after the last.
@@ -105,17 +114,8 @@ class TableReader:
         Errors: DamagedError or LimitError naming member and record.
         """
         last: Row | None = None
-        content = hashlib.sha256()
         for index in range(len(self.facts.frames)):
-            for row in self.frame_rows(index, after=last, content=content):
-                yield row
-                last = row
-        if content.hexdigest() != self.facts.content_sha256:
-            raise DamagedError(
-                "content_sha256 in the manifest is not that of the content",
-                where=self.facts.member,
-                expected=content.hexdigest(),
-            )
+            last = yield from self.frame_rows(index, after=last)
         if member_sha256(self._file, self._member) != self.facts.file_sha256:
             raise DamagedError(
                 "its bytes are not those of the manifest, though every row is right",
@@ -125,36 +125,51 @@ class TableReader:
 
     def frame_rows(
         self, index: int, *, after: Row | None = None, content: Hash | None = None
-    ) -> Iterator[Row]:
-        """Iterate over the rows of one frame; its Merkle node is compared after the last of them.
+    ) -> Generator[Row, None, Row | None]:
+        """Iterate over the rows of one frame, proven against its Merkle node; returns the last one.
 
+        A frame that is held whole is proven before its first row is given out, a larger one after its last.
         `content` is fed with the uncompressed bytes.
         Errors: DamagedError or LimitError naming member and record.
         """
         facts, frame = self.facts, self.facts.frames[index]
-        first = index * FRAME_ROWS
         where = self.frame_name(index)
         prefix = leaf_prefix(facts.name)
         leaves: list[bytes] = []
-        order = None if after is None else after.order
-        lines = read_frame_lines(self._file, self._offsets[index], frame, where=where, content=content)
-        for line in lines:
-            row = self._decode(line, first + len(leaves))
-            if order is not None and row.order <= order:
-                raise DamagedError(
-                    f"row id {row.id!r} is not after the one before it",
-                    where=f"{facts.member}, row {first + len(leaves)}",
-                    expected="rows sorted by id, each id once",
-                )
-            order = row.order
-            leaves.append(row_leaf(prefix, row.id, line))
-            yield row
+        held: list[Row] = []
+        last = after
+        for run in read_frame(self._file, self._offsets[index], frame, where=where):
+            if content is not None:
+                content.update(run)
+            lines = run.split(b"\n")
+            lines.pop()  # what follows the last line feed
+            rows = self._decode(run, lines, index * FRAME_ROWS + len(leaves))
+            self._check_order(rows, last, index * FRAME_ROWS + len(leaves))
+            leaves += [row_leaf(prefix, row.id, line) for row, line in zip(rows, lines, strict=True)]
+            last = rows[-1]
+            if len(rows) == frame.rows:
+                held = rows
+            else:
+                yield from rows
         if tree_node(leaves).hex() != frame.node:
             raise DamagedError(
                 "these rows are not the ones the archive root was made of",
                 where=where,
                 expected=f"Merkle node {frame.node}",
             )
+        yield from held
+        return last
+
+    def _check_order(self, rows: Sequence[Row], before: Row | None, first: int) -> None:
+        order = ("", -1) if before is None else before.order
+        for number, row in enumerate(rows, start=first):
+            if row.order <= order:
+                raise DamagedError(
+                    f"row id {row.id!r} is not after the one before it",
+                    where=f"{self.facts.member}, row {number}",
+                    expected="rows sorted by id, each id once",
+                )
+            order = row.order
 
     def frame_name(self, index: int) -> str:
         """Name a frame by its member and rows."""

@@ -31,9 +31,12 @@ def finish_copy(tmp_path: Path, *, tasks: int) -> Path:
 
 
 RUN_SCRIPT = """
+import signal
 import sys
 from pathlib import Path
 from tests.support.demo_run import run_demo
+# A background job of a shell ignores Ctrl-C and its children inherit that; at a terminal they do not.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 limit = int(sys.argv[3])
 if limit:
     import resource

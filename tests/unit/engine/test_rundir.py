@@ -18,9 +18,9 @@ from replay.engine.rundir.lines import encode_episode, read_lines
 from replay.engine.rundir.manifest import RunManifest
 from replay.engine.rundir.reading import load_run
 from replay.engine.rundir.writing import RunFolder
-from replay.engine.summary import collect_wants
 from replay.engine.worker import WorkerSpec, make_worker
 from tests.support.demo_run import FACTORY, demo_manifest, demo_plan, open_folder, run_demo
+from tests.support.run_summary import collect_wants
 
 HASHED = ("manifest.json", "trajectories.jsonl", "verdicts.jsonl", "summary.json")
 APPENDED = ("timings.jsonl", "verdicts.jsonl", "trajectories.jsonl")

@@ -43,7 +43,7 @@ def make_parts() -> list[Part]:
 def test_round_trip(body: Part, head: Part) -> None:
     """Every combination of part forms comes back as it was."""
     entry = Entry(2 << 7 | 3 << 3 | 5, 123_456, body, head)
-    assert entry == unpack_entry(pack_entry(entry))
+    assert entry == unpack_entry(pack_entry(*entry))
 
 
 def test_traits_round_trip() -> None:
@@ -70,7 +70,7 @@ def test_unknown_media_is_refused() -> None:
 @pytest.mark.parametrize("size", range(7 + 32))
 def test_short_rows_are_damage(size: int) -> None:
     """A row cut anywhere is refused."""
-    packed = pack_entry(Entry(0, 0, *make_parts()[:2]))
+    packed = pack_entry(0, 0, *make_parts()[:2])
     with pytest.raises(DamagedError, match="cannot be read"):
         unpack_entry(packed[:size])
 
@@ -79,7 +79,7 @@ def test_short_rows_are_damage(size: int) -> None:
 def test_unknown_traits_are_damage(traits: int) -> None:
     """Numbers that mean nothing are refused, not guessed."""
     with pytest.raises(DamagedError, match="cannot be read"):
-        unpack_entry(pack_entry(Entry(traits, 0, *make_parts()[:2])))
+        unpack_entry(pack_entry(traits, 0, *make_parts()[:2]))
 
 
 def test_names_sort_by_kind_key_sequence() -> None:

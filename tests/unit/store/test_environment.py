@@ -223,11 +223,11 @@ def test_readers_and_a_writer_in_threads(tmp_path: Path) -> None:
     store = make_store(tmp_path, [make_snapshot()])
     with ThreadPoolExecutor(4) as pool:
         writing = pool.submit(
-            store.put_many, (make_snapshot(n, body=os.urandom(2_000_000).hex()) for n in range(20))
+            store.put_many, (make_snapshot(n, body=os.urandom(2_000_000).hex()) for n in range(10))
         )
         while not writing.done():
             assert make_snapshot() == store.get(make_key("a"))
-    assert writing.result()[PutOutcome.NEW] == 20
+    assert writing.result()[PutOutcome.NEW] == 10
 
 
 def test_full_disk_leaves_what_was_there(tmp_path: Path) -> None:

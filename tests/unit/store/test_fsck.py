@@ -52,6 +52,17 @@ def flip_first(database: str, offset: int) -> Change:
     return change
 
 
+def flip_row(database: str, name: bytes, offset: int) -> Change:
+    """Flip a bit in the value of a row."""
+
+    def change(transaction: Any, handles: dict[str, Any]) -> None:
+        value = bytearray(transaction.get(name, db=handles[database]))
+        value[offset] ^= 1
+        transaction.put(name, bytes(value), db=handles[database])
+
+    return change
+
+
 def drop(database: str, name: bytes) -> Change:
     """Delete a row."""
     return lambda transaction, handles: transaction.delete(name, db=handles[database])
@@ -75,7 +86,7 @@ def test_sound_store_has_no_findings(tmp_path: Path) -> None:
         (flip_first("index", 3), {"entry", "alias", "scope"}, "unknown scope number|no row"),
         (drop("aliases", raw_key(ALIAS)), {"entry"}, "does not lead"),
         (flip_first("tables", -1), {"table-row"}, "differs"),
-        (flip_first("meta", -1), {"meta"}, "differs"),
+        (flip_row("meta", b"user/fact", -1), {"meta"}, "differs"),
         (drop("scopes", b"n" + bytes(4)), {"entry", "alias", "scope"}, "unknown scope number"),
         (drop("scopes", scope_hash("Weather/forecast/now")), {"scope"}, "no number"),
         (drop("members", bytes(5) + raw_key(make_key("a"))[:8]), {"entry"}, "not listed in its scope"),

@@ -9,7 +9,8 @@ import pytest
 
 from replay.core.errors import StoreError
 from replay.core.types import SnapshotKind
-from replay.store.snapshots import LayeredStore, PutOutcome, SnapshotStore
+from replay.store.layers import LayeredStore
+from replay.store.snapshots import PutOutcome, SnapshotStore
 from tests.support.snapshots import make_key, make_sealed, make_snapshot, make_store
 
 

@@ -11,8 +11,9 @@ import pytest
 
 from replay.core.errors import DamagedError, FormatError, NewerFormatError, StoreError
 from replay.store.marker import DATA_NAME, MARKER_NAME, Marker, read_marker
+from replay.store.records import encode_object
 from replay.store.snapshots import SnapshotStore
-from tests.support.snapshots import make_sealed, make_snapshot
+from tests.support.snapshots import make_sealed, make_snapshot, make_store
 
 
 def make_folder(tmp_path: Path) -> Path:
@@ -149,3 +150,14 @@ def test_data_file_of_the_other_engine_is_refused(tmp_path: Path) -> None:
     lmdb.open(str(folder), lib_version=1).close()
     with pytest.raises(FormatError, match=r"LMDB data format|meta page"):
         SnapshotStore.open_sealed(folder)
+
+
+def test_data_file_of_another_format_is_refused(tmp_path: Path) -> None:
+    """A data file whose own facts differ from the marker beside it does not belong to it."""
+    make_store(tmp_path).close()
+    with lmdb.open(str(tmp_path / "store"), max_dbs=9) as environment:
+        meta = environment.open_db(b"meta")
+        with environment.begin(write=True, db=meta) as transaction:
+            transaction.put(b"format", encode_object(b"2"))
+    with pytest.raises(FormatError, match="data file and marker name different formats"):
+        SnapshotStore.open_writable(tmp_path / "store")

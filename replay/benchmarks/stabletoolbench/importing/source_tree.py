@@ -58,11 +58,12 @@ class SourceTree:
         return tuple(sorted(found, key=lambda path: path.split("/")))
 
     def _usable(self, path: Path) -> str | None:
-        relative = path.relative_to(self._root).as_posix()
+        # A name is its bytes: what the locale would make of them plays no part.
+        name = os.fsencode(path.relative_to(self._root).as_posix())
         try:
-            relative.encode()
-        except UnicodeEncodeError:
-            self.skipped[repr(relative)] = "its name is not UTF-8"
+            relative = name.decode()
+        except UnicodeDecodeError:
+            self.skipped[repr(name)] = "its name is not UTF-8"
             return None
         if path.is_symlink():
             self.skipped[relative] = "a link; only plain files are read"
@@ -74,7 +75,7 @@ class SourceTree:
 
     def read(self, relative: str, faults: Faults) -> bytes | None:
         """Read a file's bytes and account for them; None (and a fault) when it cannot be read."""
-        path = self._root / relative
+        path = self._root / os.fsdecode(relative.encode())
         try:
             size = path.stat().st_size
             if size > MAX_FILE_BYTES:

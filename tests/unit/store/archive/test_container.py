@@ -111,9 +111,7 @@ def test_a_member_that_is_there_twice_is_refused(tmp_path: Path) -> None:
 def test_a_size_past_the_end_of_the_file_is_refused_before_reading(tmp_path: Path) -> None:
     """A header that declares eight gibibytes costs nothing."""
     data = make_header("README.txt", MAX_MEMBER_BYTES) + b"short"
-    with pytest.raises(
-        DamagedError, match=r"ends at byte 8589935104, but the file has 517"
-    ):
+    with pytest.raises(DamagedError, match=r"ends at byte 8589935104, but the file has 517"):
         _layout(_write(tmp_path, data))
 
 

@@ -192,6 +192,18 @@ def test_absurd_facts_of_a_table_are_refused(
         )
 
 
+@pytest.mark.parametrize("field", ["content_sha256", "file_sha256"])
+def test_a_wrong_checksum_in_a_manifest_is_found(tmp_path: Path, field: str) -> None:
+    """Statements that no row depends on are compared with what they cover all the same."""
+    path = _write(tmp_path, forge([GOOD]))
+    manifest = read_manifest(path)
+    table = msgspec.structs.replace(manifest.tables[0], **{field: "0" * 64})
+    member = {"tasks.jsonl.zst": read_members(path)["tasks.jsonl.zst"]}
+    data = pack_honestly(msgspec.structs.replace(manifest, tables=(table,)), member)
+    findings = verify_archive(_write(tmp_path, data)).findings
+    assert [("manifest.json", True)] == [(each.member, field in each.what) for each in findings]
+
+
 def test_a_table_that_expands_without_reason_is_refused(tmp_path: Path) -> None:
     """Content of terabytes in a file of kilobytes is refused by the manifest alone."""
     frames = tuple(FrameFacts(256, 256 * (16 << 20), 1, "0" * 64) for _ in range(4))

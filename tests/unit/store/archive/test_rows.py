@@ -202,6 +202,15 @@ def test_text_in_another_form_is_not_canonical(text: str) -> None:
         check_canonical(text.encode())
 
 
+@pytest.mark.parametrize(("left", "right"), [(b"[", b"]"), (b'{"a":', b"}")])
+def test_depth_is_bounded_exactly(left: bytes, right: bytes) -> None:
+    """200 levels are canonical, 201 are not, wide values with many brackets are."""
+    check_canonical(left * 200 + b"1" + right * 200)
+    check_canonical(b"[" + (left + b"1" + right + b",") * 500 + b"1]")
+    with pytest.raises(CanonicalError, match="nested too deeply"):
+        check_canonical(left * 201 + b"1" + right * 201)
+
+
 def test_verdicts_are_checked_against_their_own_recipe() -> None:
     """The tag of a key is its kind: the alias recipe is for API answers only."""
     assert (
