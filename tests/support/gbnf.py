@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from replay.core.determinism import Stream
 
@@ -105,7 +105,7 @@ class Grammar:
 
     def generate(self, stream: Stream, *, room: int = 2_000) -> str:
         """Make one text; beyond `room` characters the shortest ways are taken."""
-        sizes = self._sizes()
+        sizes = self._sizes
         written: list[str] = []
         size = 0
         waiting: list[Part] = [self.rules["root"]]
@@ -127,6 +127,7 @@ class Grammar:
                 size += len(text)
         return "".join(written)
 
+    @cached_property
     def _sizes(self) -> Callable[[Part], float]:
         known: dict[str, float] = dict.fromkeys(self.rules, float("inf"))
 

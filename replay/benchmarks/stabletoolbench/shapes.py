@@ -166,6 +166,8 @@ def _whole_prefixes(text: str) -> list[str]:
         sign = token[0]
         if sign in _CLOSERS:
             open_brackets.append(_CLOSERS[sign])
+            if len(open_brackets) > _MAX_DEPTH:
+                return []
             ends.append((token.end(), "".join(reversed(open_brackets))))
         elif sign in ("}", "]"):
             if not open_brackets or open_brackets.pop() != sign:

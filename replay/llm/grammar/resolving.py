@@ -19,7 +19,7 @@ __all__ = ["MAX_ALTERNATIVES", "Resolver"]
 MAX_ALTERNATIVES: Final = 256
 """Alternatives at one place; each costs the sampler a way to follow."""
 
-_MAX_STEPS: Final = 200_000
+_MAX_STEPS: Final = 100_000
 _MAX_REFERENCES: Final = 32  # that lead to one another without passing a property or an item
 
 _RESOLVED: Final = frozenset(

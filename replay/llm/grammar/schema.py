@@ -31,7 +31,8 @@ class CompiledSchema(Record, frozen=True, kw_only=True):
     """The grammar, ASCII, start rule `root`; equal for equal schemas and bounds."""
     schema: Json
     unsupported: tuple[str, ...] = ()
-    """JSON pointers of keywords that the grammar does not enforce; `check_output` does."""
+    """JSON pointers of keywords that the grammar does not enforce but `check_output` does, with the reason
+    behind where the keyword does not say it."""
     shortest_chars: int
     """Characters of the shortest output: a smaller token budget may never be enough."""
 

@@ -19,9 +19,9 @@ from replay.llm.grammar.patterns import parse_pattern
 
 __all__ = ["check_value", "fits"]
 
-_MAX_STEPS: Final = 300_000
-"""Keywords applied and pattern states visited for one value: about a second, and 50 times what the largest
-response shape needs."""
+_MAX_STEPS: Final = 1_500_000
+"""Pattern states visited for one value, or 30,000 keywords applied: two seconds at most."""
+_KEYWORD_STEPS: Final = 50  # a keyword that fails takes about as long as so many pattern states
 
 _COUNTED: Final = (
     "$ref",
@@ -95,7 +95,9 @@ def _faults(schema: Json, value: Json, document: Json) -> Iterator[Any]:
         defined = {name: document[name] for name in _DEFINITIONS if name in document}
         bare = {name: inner for name, inner in schema.items() if name not in {"$schema", "$id"}}
         schema = defined | bare
-    validator = _validator(schema, _Budget())
+    import referencing  # noqa: PLC0415
+
+    validator = _validator_class()(schema, registry=referencing.Registry(), format_checker=_Budget())
     try:
         yield from validator.iter_errors(value)
     except RecursionError:
@@ -104,34 +106,35 @@ def _faults(schema: Json, value: Json, document: Json) -> Iterator[Any]:
         raise GrammarError("a number too large to be validated") from None
 
 
-def _validator(schema: Json, budget: _Budget) -> Any:
-    """Make a validator that counts its work."""
-    import referencing  # noqa: PLC0415  heavy; only a schema needs it
-    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415
+@functools.cache
+def _validator_class() -> Any:
+    """Make a validator class that counts its work: a class takes milliseconds to make, so there is one.
+
+    A validator hands its `format_checker` on to those of its subschemas and uses it for `format` alone, which
+    is a note here; so it carries the budget.
+    """
+    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415  heavy; only a schema needs it
 
     base = Draft202012Validator
-    rules: dict[str, _Rule] = {
-        name: functools.partial(_counted, base.VALIDATORS[name], budget.spend) for name in _COUNTED
-    }
-    rules["pattern"] = functools.partial(_pattern, budget.spend)
-    rules["uniqueItems"] = _unique_items
+    rules: dict[str, _Rule] = {name: functools.partial(_counted, base.VALIDATORS[name]) for name in _COUNTED}
+    rules |= {"format": _nothing, "pattern": _pattern, "uniqueItems": _unique_items}
     extend: Callable[..., Any] = validators.extend
-    return extend(base, validators=rules)(schema, registry=referencing.Registry())
+    return extend(base, validators=rules)
 
 
-def _counted(
-    inner: _Rule, spend: Callable[[int], None], validator: Any, wanted: Json, instance: Json, schema: Json
-) -> Iterator[Any]:
-    spend(1)
+def _counted(inner: _Rule, validator: Any, wanted: Json, instance: Json, schema: Json) -> Iterator[Any]:
+    validator.format_checker.spend(_KEYWORD_STEPS)
     return inner(validator, wanted, instance, schema)
 
 
-def _pattern(
-    spend: Callable[[int], None], _validator: Any, wanted: Json, instance: Json, _schema: Json
-) -> Iterator[Any]:
+def _nothing(_validator: Any, _wanted: Json, _instance: Json, _schema: Json) -> Iterator[Any]:
+    return iter(())
+
+
+def _pattern(validator: Any, wanted: Json, instance: Json, _schema: Json) -> Iterator[Any]:
     from jsonschema import ValidationError  # noqa: PLC0415
 
-    if isinstance(instance, str) and not _matcher(wanted).matches(instance, spend):
+    if isinstance(instance, str) and not _matcher(wanted).matches(instance, validator.format_checker.spend):
         yield ValidationError(f"does not match {wanted!r}")
 
 

@@ -28,7 +28,10 @@ from replay.llm.grammar.rulebook import MAX_REPEAT, ROOT, RuleBook
 from replay.llm.grammar.strings import StringRules
 from replay.llm.grammar.validate import fits
 
-__all__ = ["GrammarWriter"]
+__all__ = ["REPEATED_NAMES", "GrammarWriter"]
+
+REPEATED_NAMES: Final = "made-up names may occur twice"
+"""No grammar can remember the names an object has already: such an output is refused afterwards."""
 
 _INFERRED: Final = {
     "properties": "object",
@@ -71,8 +74,8 @@ class GrammarWriter:
         self._containers = ContainerRules(self._book, self._strings, bounds)
         self._names: dict[bytes, str] = {}
         self._waiting: deque[tuple[str, Json, Place]] = deque()
-        self.unsupported: list[str] = []
-        """Places where the grammar turned out to allow more than the schema."""
+        self.unsupported: set[str] = set()
+        """Places where the grammar turned out to allow more than the schema, each with the reason."""
 
     def write(self) -> tuple[str, int]:
         """Write all rules; return the grammar text and the length of the shortest text that fits.
@@ -117,7 +120,7 @@ class GrammarWriter:
         if "type" not in schema:
             inferred = {_INFERRED[keyword] for keyword in schema if keyword in _INFERRED}
             if not inferred:
-                return self._containers.free(self._bounds.free_depth)
+                return self._free(self._bounds.free_depth, place)
             named = tuple(name for name in named if name in inferred)
         makers: dict[str, Callable[[Schema, Place], Expression]] = {
             "object": self._object,
@@ -131,6 +134,14 @@ class GrammarWriter:
             for name in named
             if name != "integer" or "number" not in named
         )
+
+    def _free(self, depth: int, place: Place) -> Expression:
+        if depth > 0:
+            self._note(place, REPEATED_NAMES)
+        return self._containers.free(depth)
+
+    def _note(self, place: Place, what: str) -> None:
+        self.unsupported.add(f"{pointer(place)} ({what})")
 
     # ---- values ----------------------------------------------------------------------------------------
 
@@ -157,7 +168,7 @@ class GrammarWriter:
         pattern = parse_pattern(schema["pattern"], where=where)
         expression, exact = self._strings.pattern(pattern, low, high)
         if not exact:
-            self.unsupported.append(f"{where}/minLength, maxLength beside pattern")
+            self._note(place, "lengths beside a pattern")
         return expression
 
     def _integer(self, schema: Schema, place: Place) -> Expression:
@@ -192,6 +203,9 @@ class GrammarWriter:
         extra = schema.get("additionalProperties")
         names = [*properties, *(name for name in required if name not in properties)]
         members: list[Member] = []
+        if len(names) > MAX_REPEAT:
+            what = f"an object of {len(names):,} named members"
+            raise GrammarError(what, where=pointer(place), expected=f"at most {MAX_REPEAT:,}")
         for name in names:
             inner = properties.get(name, True if extra is None else extra)
             if inner is False and name in required:
@@ -205,9 +219,11 @@ class GrammarWriter:
             return self._containers.object(members, EMPTY, 0, 0)
         low, high = self._extra_counts(schema, len(members), place)
         if extra is None or extra is True:
-            value = self._containers.free(max(self._bounds.free_depth - 1, 0))
+            value = self._free(max(self._bounds.free_depth - 1, 0), place)
         else:
             value = self._value(extra, (*place, "additionalProperties"))
+        if high > 1:
+            self._note(place, REPEATED_NAMES)
         return self._containers.object(members, self._containers.other_member(names, value), low, high)
 
     def _extra_counts(self, schema: Schema, members: int, place: Place) -> tuple[int, int]:
@@ -249,11 +265,11 @@ class GrammarWriter:
         if most <= len(first):
             return self._containers.array(first, EMPTY, low, most)
         if item is None:
-            return self._free_items(first, low, most)
+            return self._free_items(first, low, most, place)
         return self._containers.array(first, self._value(item, (*place, "items")), low, most)
 
-    def _free_items(self, first: list[Expression], low: int, most: int) -> Expression:
-        value = self._containers.free(max(self._bounds.free_depth - 1, 0))
+    def _free_items(self, first: list[Expression], low: int, most: int, place: Place) -> Expression:
+        value = self._free(max(self._bounds.free_depth - 1, 0), place)
         return self._containers.array(
             first, value, low, min(most, max(low, len(first) + self._bounds.extra_members))
         )
