@@ -160,6 +160,7 @@ class RunFolder:
                     expected="the inputs that the run was started with",
                     next_step="choose another --out folder",
                 )
+            self._check_finished(held)
             return
         foreign = sorted(entry.name for entry in self.path.iterdir() if entry.name != _temporary(MANIFEST))
         if foreign:
@@ -169,6 +170,25 @@ class RunFolder:
                 expected="an empty or new folder, or a run to resume",
             )
         self._save_manifest()
+
+    def _check_finished(self, held: RunManifest) -> None:
+        """A finished run whose files are no longer what was hashed is damaged, and never finished anew."""
+        if held.roots is None:
+            return
+        hashed = (
+            (TRAJECTORIES, held.roots.trajectories),
+            (VERDICTS, held.roots.verdicts),
+            (SUMMARY, held.roots.summary),
+        )
+        for name, expected in hashed:
+            found = digest_file(self.path / name) if (self.path / name).exists() else "not there"
+            if found != expected:
+                raise DamagedError(
+                    f"{name} of a finished run is {found}",
+                    where=str(self.path),
+                    expected=f"{expected}, as the manifest says",
+                    next_step="replay verify names what changed; move the folder away to run again",
+                )
 
     def _save_manifest(self) -> None:
         _replace_file(self.path / MANIFEST, encode_record(self._manifest) + b"\n")

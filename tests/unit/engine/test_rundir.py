@@ -37,6 +37,13 @@ def finish_copy(tmp_path: Path, *, tasks: int = 4, name: str = "whole") -> Path:
     return tmp_path / name
 
 
+def unfinish(path: Path) -> Path:
+    """Take the roots off the manifest: what a run looks like that was killed before its end."""
+    manifest = json.loads((path / "manifest.json").read_bytes())
+    (path / "manifest.json").write_text(json.dumps(manifest | {"roots": None, "guard": None}))
+    return path
+
+
 # ---- resume --------------------------------------------------------------------------------------------
 
 
@@ -46,6 +53,7 @@ def test_a_torn_last_line_is_run_again(tmp_path: Path, name: str, cut: int) -> N
     """Whichever file a kill left torn, the resumed run ends with the same bytes."""
     whole = finish_copy(tmp_path)
     before = read_hashed(whole)
+    unfinish(whole)
     content = (whole / name).read_bytes()
     (whole / name).write_bytes(content[: max(0, len(content) - cut)])
     run_demo(whole, {"tasks": 4})
@@ -56,6 +64,7 @@ def test_files_of_different_length_are_cut_to_the_shortest(tmp_path: Path) -> No
     """An episode counts as done when all files hold it."""
     whole = finish_copy(tmp_path)
     before = read_hashed(whole)
+    unfinish(whole)
     lines = (whole / "trajectories.jsonl").read_bytes().splitlines(keepends=True)
     (whole / "trajectories.jsonl").write_bytes(b"".join(lines[:2]))
     plan = demo_plan(4)
@@ -69,6 +78,7 @@ def test_zeros_after_a_power_cut_are_a_torn_line(tmp_path: Path) -> None:
     """A file system may leave zeros where the last write should be."""
     whole = finish_copy(tmp_path)
     before = read_hashed(whole)
+    unfinish(whole)
     with (whole / "trajectories.jsonl").open("ab") as file:
         file.write(bytes(4096))
     run_demo(whole, {"tasks": 4})
@@ -77,7 +87,7 @@ def test_zeros_after_a_power_cut_are_a_torn_line(tmp_path: Path) -> None:
 
 def test_damage_in_the_middle_is_named(tmp_path: Path) -> None:
     """A bad line that is not the last is no torn write and is not thrown away."""
-    whole = finish_copy(tmp_path)
+    whole = unfinish(finish_copy(tmp_path))
     lines = (whole / "verdicts.jsonl").read_bytes().splitlines(keepends=True)
     (whole / "verdicts.jsonl").write_bytes(b"".join([lines[0], b"{}\n", *lines[2:]]))
     with pytest.raises(DamagedError, match=r"missing required field `task`.*\(verdicts\.jsonl, record 2\)"):
@@ -86,7 +96,7 @@ def test_damage_in_the_middle_is_named(tmp_path: Path) -> None:
 
 def test_lines_of_another_order_are_named(tmp_path: Path) -> None:
     """Lines stand in plan order or the folder is damaged."""
-    whole = finish_copy(tmp_path)
+    whole = unfinish(finish_copy(tmp_path))
     lines = (whole / "verdicts.jsonl").read_bytes().splitlines(keepends=True)
     (whole / "verdicts.jsonl").write_bytes(b"".join([lines[1], lines[0], *lines[2:]]))
     with pytest.raises(DamagedError, match=r"line is of task t1, trial 0 \(verdicts\.jsonl, record 1\)"):
@@ -127,6 +137,18 @@ def test_a_start_that_was_killed_is_started_again(tmp_path: Path) -> None:
     (tmp_path / ".manifest.json.tmp").write_bytes(b'{"inp')
     run_demo(tmp_path, {"tasks": 1})
     assert verify_run(tmp_path).ok
+
+
+@pytest.mark.parametrize("name", ["trajectories.jsonl", "verdicts.jsonl", "summary.json"])
+def test_a_finished_run_that_was_changed_is_never_finished_anew(tmp_path: Path, name: str) -> None:
+    """The same command on a changed finished run is damage with the file's name, not another root."""
+    path = finish_copy(tmp_path)
+    before = (path / "manifest.json").read_bytes()
+    content = (path / name).read_bytes()
+    (path / name).write_bytes(content[:-3] + b" " + content[-3:])
+    with pytest.raises(DamagedError, match=rf"{name} of a finished run.*replay verify"):
+        run_demo(path, {"tasks": 4})
+    assert before == (path / "manifest.json").read_bytes()
 
 
 def test_an_unfinished_run_cannot_be_finished(tmp_path: Path) -> None:

@@ -32,7 +32,11 @@ GROUPS: Final = (
 )
 """The paper's order: I1-Inst, I1-Cat, I1-Tool, I2-Cat, I2-Inst, I3-Inst."""
 
-_LEFT_OUT: Final = {"compat": (Unscored.NOT_IN_RESULT_FILE.value,), "strict": ()}
+_LEFT_OUT: Final = {
+    "compat": (Unscored.NOT_IN_RESULT_FILE.value, Unscored.NO_VERDICT.value),
+    "strict": (),
+}
+"""Upstream divides by the records of the result file: a task the file does not speak of is not in it."""
 _JUDGE_REASONS: Final = (Unscored.JUDGE_MISS.value, Unscored.JUDGE_ERROR.value)
 
 
