@@ -14,7 +14,7 @@ from typing import Annotated, Final
 import typer
 
 from replay import __version__
-from replay.cli import archive, checks, doctor, imports, run, score, shipped
+from replay.cli import archive, checks, doctor, imports, models, run, score, shipped
 from replay.cli.screen import Screen
 from replay.core.errors import InternalError, ReplayError, UsageError
 
@@ -51,6 +51,7 @@ def _root(
 for _module in (run, score, checks, imports, shipped, doctor):
     _module.add_to(app)
 app.add_typer(archive.app, name="archive")
+app.add_typer(models.app, name="models")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -126,8 +126,11 @@ class ModelLibrary:
         check_generates(survey_model(read_gguf(path)), path.name)
         sha256 = file_sha256(path)
         chosen = self._choose_name(name, sha256, path)
+        known = next((row for row in self.list() if row.file_sha256 == sha256), None)
         if not self._has_weights(sha256):
             self.put(_read_chunks(path), sha256=sha256, size_bytes=path.stat().st_size)
+        elif known is not None and known.name == chosen:
+            return known
         return self.register(sha256, name=chosen, source=source)
 
     def put(self, chunks: Iterable[bytes], *, sha256: str, size_bytes: int) -> Path:
@@ -177,6 +180,13 @@ class ModelLibrary:
         )
         _write_json(self.home / f"{sha256}.model.json", msgspec.to_builtins(facts))
         return ModelRow(path, facts)
+
+    def remove(self, row: ModelRow) -> None:
+        """Forget a model: its facts first, so that it is never there without weights."""
+        for path in (self.home / f"{row.file_sha256}.model.json", row.path):
+            path.unlink(missing_ok=True)
+        for path in sorted(self.home.glob(f"{row.file_sha256}.selftest-*.json")):
+            path.unlink(missing_ok=True)
 
     def verify(self, row: ModelRow) -> tuple[str, ...]:
         """Re-hash the weights of a model and return what is wrong with them; nothing when all is well."""

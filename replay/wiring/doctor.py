@@ -17,7 +17,9 @@ from replay.core.selftest import check_keys
 from replay.core.types import Record
 from replay.store.archive.verify import verify_archive
 from replay.store.snapshots import SnapshotStore
+from replay.wiring.models import known_models
 from replay.wiring.places import data_home, shipped_archives
+from replay.wiring.registering import inspect_runtime
 
 __all__ = ["Check", "run_checks"]
 
@@ -56,6 +58,8 @@ def _checks(home: Path | None) -> Iterator[tuple[str, Callable[[], Check]]]:
     yield "keys", _check_keys
     yield "network guard", _check_guard
     yield "stores", lambda: _check_home(data_home(home))
+    yield "local model", _check_runtime
+    yield "models", lambda: _check_models(home)
     for archive in shipped_archives():
         yield archive.name, lambda archive=archive: _check_archive(archive)  # type: ignore[misc]
 
@@ -122,6 +126,30 @@ def _check_home(home: Path) -> Check:
             name="stores", state="note", found=f"{home} has {free >> 20} MiB free", next_step="make room"
         )
     return Check(name="stores", state="ok", found=f"{home} can be written, {free >> 30} GiB free")
+
+
+def _check_runtime() -> Check:
+    """Look at the llama.cpp build; only generating needs one."""
+    report = inspect_runtime()
+    found = f"llama-cpp-python {report.version}, {report.state}" if report.version else "not installed"
+    if report.is_pinned:
+        return Check(name="local model", state="ok", found=found)
+    why = f"{found}; needed only to generate"
+    if report.version:
+        why = f"{found}: {'; '.join(report.faults)}"
+    return Check(name="local model", state="note", found=why, next_step=report.next_step)
+
+
+def _check_models(home: Path | None) -> Check:
+    """Name the models that are here, without hashing them."""
+    models = known_models(home)
+    here = [model.name for model in models if model.state == "here"]
+    if here:
+        return Check(name="models", state="ok", found=", ".join(here))
+    known = ", ".join(model.name for model in models)
+    return Check(
+        name="models", state="note", found=f"none here; known: {known}", next_step="replay models fetch"
+    )
 
 
 def _check_archive(path: Path) -> Check:

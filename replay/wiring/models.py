@@ -19,7 +19,9 @@ __all__ = [
     "FetchedModel",
     "KnownModel",
     "VerifiedModel",
+    "add_model",
     "fetch_models",
+    "find_leftovers",
     "known_models",
     "open_library",
     "verify_models",
@@ -46,11 +48,11 @@ class KnownModel(Record, frozen=True, kw_only=True):
 
 
 class FetchedModel(Record, frozen=True, kw_only=True):
-    """A model after `fetch`."""
+    """A model after `fetch` or `add`."""
 
     name: str
     state: str
-    """there (nothing was to do) or fetched."""
+    """there (nothing was to do), fetched or added."""
     facts: ModelFacts
 
 
@@ -117,6 +119,18 @@ def fetch_models(
         yield FetchedModel(name=row.name, state=state, facts=row.facts)
 
 
+def add_model(path: Path, *, name: str = "", home: Path | None = None) -> FetchedModel:
+    """Copy a GGUF file into the weights folder and register it.
+
+    Errors:  InputError for a broken file or a taken name; ModelError for a file that generates no text.
+    """
+    library = open_library(home)
+    before = {row.file_sha256 for row in library.list()}
+    row = library.add(path, name=name)
+    state = "there" if row.file_sha256 in before else "added"
+    return FetchedModel(name=row.name, state=state, facts=row.facts)
+
+
 def verify_models(names: Sequence[str], *, home: Path | None = None) -> Iterator[VerifiedModel]:
     """Hash the weights of the named models again (of all that are here, without names).
 
@@ -130,6 +144,13 @@ def verify_models(names: Sequence[str], *, home: Path | None = None) -> Iterator
             tensor_digest=row.tensor_digest,
             faults=library.verify(row),
         )
+
+
+def find_leftovers(home: Path | None = None) -> tuple[str, ...]:
+    """Name what fetches and copies that were killed have left in the weights folder; nobody reads it."""
+    folder = weights_folder(home)
+    found = sorted(folder.glob(".fetch-*")) + sorted(folder.glob(".*.partial"))
+    return tuple(str(path) for path in found)
 
 
 def _chosen(names: Sequence[str]) -> tuple[ModelManifest, ...]:

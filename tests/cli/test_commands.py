@@ -63,6 +63,7 @@ def test_all_commands_are_there() -> None:
         "doctor",
     ]
     expected += [f"archive {verb}" for verb in ("freeze", "thaw", "verify", "list", "diff", "sign")]
+    expected += [f"models {verb}" for verb in ("fetch", "list", "add", "verify", "fingerprint")]
     assert sorted(expected) == sorted(NAMES)
 
 
@@ -96,7 +97,7 @@ def test_every_command_says_json(words: tuple[str, ...]) -> None:
 def test_the_readme_lists_every_command() -> None:
     """The table of commands in the README names each command once, and nothing else."""
     table = README.partition("## Commands")[2].partition("\n\n| exit code")[0]
-    listed = re.findall(r"^\| `replay ((?:archive )?[a-z]+)", table, re.MULTILINE)
+    listed = re.findall(r"^\| `replay ((?:archive |models )?[a-z]+)", table, re.MULTILINE)
     assert sorted(NAMES) == sorted(listed)
 
 

@@ -5,6 +5,7 @@ The folder is looked up when this module is imported, before the environment of 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,14 @@ from replay.llm.runtime import find_binding
 from replay.llm.weights import ModelLibrary, ModelRow
 from replay.wiring.places import manifests_folder, weights_folder
 
-__all__ = ["WEIGHTS", "need_binding", "need_model"]
+__all__ = ["SITE", "WEIGHTS", "need_binding", "need_model"]
+
+SITE: Final = {
+    name: value
+    for name, value in os.environ.items()
+    if name.startswith(("PIP_", "SSL_", "XDG_CONFIG_")) or name.lower().endswith("_proxy")
+}
+"""How this site's package client finds its index, as whoever runs the tests has it."""
 
 WEIGHTS: Final[Path] = weights_folder()
 """$REPLAY_MODELS, else the default home of whoever runs the tests."""

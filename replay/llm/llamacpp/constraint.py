@@ -36,6 +36,7 @@ class GrammarConstraint:
         self._library = library
         self._table = table
         self._allowed = -1
+        self._begun = b""  # bytes of a character that is not complete yet
         self._handle: GrammarHandle | None = None
         expected = f"GBNF text with a rule `{ROOT_RULE}`"
         if not grammar.strip():
@@ -48,7 +49,7 @@ class GrammarConstraint:
 
     def allows(self, token: int) -> bool:
         """Tell whether a token may come next; one that adds no text may not."""
-        if self._table.is_silent(token):
+        if self._table.is_silent(token) or not self._is_text(token):
             return False
         single = self._single
         single["id"][0] = token
@@ -63,7 +64,7 @@ class GrammarConstraint:
         """Set the logit of every token that may not come next to minus infinity, in place."""
         table = self._table
         possible = table.starting_with(self._filter(table.probes))
-        allowed = self._filter(possible)
+        allowed = table.without_broken(self._filter(possible), self._begun)
         kept = logits[allowed]
         logits.fill(-math.inf)
         logits[allowed] = kept
@@ -76,6 +77,7 @@ class GrammarConstraint:
         if self._allowed != token and not self.allows(token):
             raise InternalError(f"token {token} accepted against the grammar")
         self._allowed = -1
+        self._begun = self._table.follow(token, self._begun) or b""
         self._library.accept_token(self._open_handle(), token)
 
     def close(self) -> None:
@@ -83,6 +85,9 @@ class GrammarConstraint:
         if self._handle is not None:
             handle, self._handle = self._handle, None
             self._library.free_grammar(handle)
+
+    def _is_text(self, token: int) -> bool:
+        return self._table.follow(token, self._begun) is not None
 
     def _filter(self, tokens: npt.NDArray[np.integer]) -> npt.NDArray[np.int32]:
         """Keep the tokens that may come next."""

@@ -7,6 +7,7 @@ refuses a token's first byte refuses the token, one probe a byte spares most of 
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
@@ -30,12 +31,15 @@ class TokenTable:
     def __init__(self, vocabulary: Vocabulary, end_tokens: AbstractSet[int]) -> None:
         """Read the text of every token once: about half a second for 262,144 tokens."""
         size = vocabulary.size()
+        self._broken: dict[int, bytes] = {}
         self._first = np.full(size, _SILENT, dtype=np.int16)
         alone = np.full(_BYTES, -1, dtype=np.int32)
         for token in range(size):
             piece = b"" if token in end_tokens else vocabulary.piece(token, special=False)
             if piece:
                 self._first[token] = piece[0]
+                if not _is_utf8(piece):
+                    self._broken[token] = piece
                 if len(piece) == 1 and alone[piece[0]] < 0:
                     alone[piece[0]] = token
         self._first[sorted(end_tokens)] = _END
@@ -47,6 +51,33 @@ class TokenTable:
         """Tell whether a token adds no text and does not end the generation: a control token, for example."""
         return bool(self._first[token] == _SILENT)
 
+    def follow(self, token: int, begun: bytes) -> bytes | None:
+        """Go on with a character that was begun; return what is begun after the token.
+
+        None when no character has these bytes: llama.cpp lets characters through that are written with more
+        bytes than they need.
+        """
+        piece = self._broken.get(token)
+        if piece is None:
+            return None if begun else b""
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            decoder.decode(begun + piece)
+        except UnicodeDecodeError:
+            return None
+        return decoder.getstate()[0]
+
+    def without_broken(self, tokens: npt.NDArray[np.int32], begun: bytes) -> npt.NDArray[np.int32]:
+        """Take out the tokens after which no character can be completed."""
+        if not begun and not self._broken:
+            return tokens
+        bad = [
+            token
+            for token in (tokens.tolist() if begun else self._broken)
+            if self.follow(token, begun) is None
+        ]
+        return tokens[~np.isin(tokens, bad)] if bad else tokens
+
     def starting_with(self, allowed: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
         """List the tokens that may be allowed when of the probes these are, in order of id."""
         is_open = np.zeros(_BYTES + 2, dtype=bool)
@@ -54,3 +85,11 @@ class TokenTable:
         is_open[self._first[allowed]] = True
         is_open[_END] = True
         return np.flatnonzero(is_open[self._first])
+
+
+def _is_utf8(piece: bytes) -> bool:
+    try:
+        piece.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -15,10 +15,12 @@ from replay.core.determinism import (
     FrozenClock,
     Stopwatch,
     Stream,
+    building_environment,
     child_environment,
     count_cpus,
     derive_seed,
     deterministic_id,
+    fetching_environment,
     read_environment,
     temporary_name,
 )
@@ -185,3 +187,25 @@ def test_machine_facts() -> None:
     names = {temporary_name("a.replay"), temporary_name("a.replay")}
     assert 2 == len(names)
     assert all(name.startswith(".a.replay.") for name in names)
+
+
+def test_a_package_client_sees_the_sites_own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Indexes, proxies and certificates come along, Python's own variables do not; hash seeds are pinned."""
+    monkeypatch.setenv("PIP_INDEX_URL", "https://index.example/simple")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example")
+    monkeypatch.setenv("PYTHONPATH", "/somewhere")
+    found = fetching_environment()
+    assert ("https://index.example/simple", "http://proxy.example", None, "0") == tuple(
+        found.get(name) for name in ("PIP_INDEX_URL", "HTTPS_PROXY", "PYTHONPATH", "PYTHONHASHSEED")
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["CFLAGS", "CXXFLAGS", "CMAKE_ARGS", "GGML_NATIVE", "SOURCE_DATE_EPOCH", "MAKEFLAGS"]
+)
+def test_a_compiler_sees_no_flags_of_the_shell(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """What would make another program of the same source is left out; the rest is as for fetching."""
+    monkeypatch.setenv(name, "-march=native")
+    monkeypatch.setenv("PIP_INDEX_URL", "https://index.example/simple")
+    assert name not in building_environment()
+    assert "PIP_INDEX_URL" in building_environment()

@@ -59,6 +59,32 @@ def test_adding_twice_changes_nothing(tmp_path: Path) -> None:
     assert before == read_folder(library.home)
 
 
+def test_adding_a_fetched_file_keeps_where_it_came_from(tmp_path: Path) -> None:
+    """A model that is here stays as it was registered, source included."""
+    library = make_library(tmp_path)
+    library.put([DATA], sha256=SHA256, size_bytes=len(DATA))
+    fetched = library.register(SHA256, name="toy", source="toy-part1 1.0.0")
+    assert fetched == library.add(write_gguf(tmp_path / "m.gguf"))
+
+
+def test_another_name_is_taken_over(tmp_path: Path) -> None:
+    """Adding a file again under another name renames it."""
+    library = make_library(tmp_path)
+    source = write_gguf(tmp_path / "m.gguf")
+    library.add(source)
+    library.add(source, name="better")
+    assert ["better"] == [row.name for row in library.list()]
+
+
+def test_a_removed_model_is_gone(tmp_path: Path) -> None:
+    """Weights, facts and self-tests go together."""
+    library = make_library(tmp_path)
+    row = library.add(write_gguf(tmp_path / "m.gguf"))
+    library.store_selftest(row, row.tensor_digest, {})
+    library.remove(row)
+    assert {} == read_folder(library.home)
+
+
 def test_a_pinned_file_gets_its_name(tmp_path: Path) -> None:
     """A file that a manifest pins is that model, whatever the file was called."""
     row = make_library(tmp_path, pinned=True).add(write_gguf(tmp_path / "download(1).gguf"))
