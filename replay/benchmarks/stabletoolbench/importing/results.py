@@ -102,17 +102,23 @@ def read_pass_rate(file: str, value: Json, faults: Faults) -> Iterator[PassRateR
 def read_pass_rate_rows(file: str, rows: list[dict[str, str]], faults: Faults) -> Iterator[PassRateRecord]:
     """Read the tab-separated form, in which the statuses are the text of a Python dict."""
     for number, row in enumerate(rows):
-        try:
-            value = ast.literal_eval(row["is_solved"])
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            value = row["is_solved"]
-        held = {str(run): label for run, label in value.items()} if isinstance(value, dict) else value
+        held = _read_statuses(row["is_solved"])
         statuses = _statuses(held, file, row["query_id"], f"row {number}, is_solved", faults)
         if statuses is not None:
             data = {**row, "is_solved": held}
             yield PassRateRecord(
                 id=row["query_id"], query=row["query"], statuses=statuses, data=data, file=file
             )
+
+
+def _read_statuses(text: str) -> Json:
+    """Read the text of a Python dict by run; any other text is handed back as it stands, to be refused."""
+    try:
+        value = ast.literal_eval(text)
+        return {str(run): label for run, label in value.items()} if isinstance(value, dict) else text
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        # TypeError: a list or a set as a key. ValueError: also a number of more than 4,300 digits.
+        return text
 
 
 def read_preference(file: str, value: Json, faults: Faults) -> Iterator[PreferenceRecord]:

@@ -36,7 +36,10 @@ def read_table(file: str, text: str, faults: Faults) -> list[dict[str, str]]:
     finally:
         # The limit belongs to the process; it is left as it was.
         csv.field_size_limit(before)
+    if not rows:
+        return []
     heading, *body = rows
+    heading = [_clean(name) for name in heading]
     for number, row in enumerate(body):
         if len(row) != len(heading):
             what = f"a row of {len(row)} fields under {len(heading)} columns"
@@ -51,4 +54,9 @@ def _delimiter(text: str) -> str:
 
 def _split(line: str) -> list[str]:
     delimiter = _delimiter(line)
-    return [name.strip().strip('"').removeprefix("\ufeff") for name in line.split(delimiter)]
+    return [_clean(name) for name in line.split(delimiter)]
+
+
+def _clean(name: str) -> str:
+    """A column's name without what spreadsheets put around it: a byte order mark, blanks, quotes."""
+    return name.removeprefix("\ufeff").strip().strip('"')
