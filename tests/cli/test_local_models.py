@@ -12,7 +12,9 @@ from replay.engine.rundir.reading import load_run
 from replay.store.snapshots import SnapshotStore
 from replay.wiring.checking import CheckedRun, check_run
 from replay.wiring.freezing import Below, freeze_folder
+from replay.wiring.library import locate_stores, open_library
 from replay.wiring.modes import parse_modes
+from replay.wiring.places import shipped_archives
 from replay.wiring.reopening import RunSources
 from replay.wiring.runs import RunReport, RunRequest, execute_run
 from tests.support.commands import MINI
@@ -209,9 +211,8 @@ def test_who_names_a_judge_is_judged_by_it(site: Site) -> None:
 
 def archive_judge(site: Site) -> str:
     """Name of the shipped judge."""
-    stores = sorted(path for path in (site.stores / "stores").iterdir() if path.name[0] != ".")
-    with SnapshotStore.open_sealed(stores[0]) as store:
-        return next(name for name, _ in store.table("judges"))
+    with open_library(locate_stores(shipped_archives()[0], home=site.stores)[0]) as library:
+        return next(iter(library.judges()))
 
 
 def test_a_simulation_without_an_end_is_a_miss_everywhere(site: Site) -> None:

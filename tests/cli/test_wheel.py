@@ -63,7 +63,7 @@ def test_the_wheel_carries_what_a_replay_needs(wheel: Path) -> None:
 def test_the_wheel_leaves_out_what_a_replay_does_not_need(wheel: Path) -> None:
     """Neither the sources of archives nor tests nor build scripts are installed."""
     assert [] == [
-        name for name in list_files(wheel) if re.search(r"sources/|build\.py$|^tests/|^snapshots/", name)
+        name for name in list_files(wheel) if re.search(r"sources/|_data/.*\.py$|^tests/|^snapshots/", name)
     ]
 
 
