@@ -55,7 +55,7 @@ test: $(VENV)/.test ## All tests, style and types
 	@echo "[test] tests on $(JOBS) processes"
 	@$(BIN)/pytest -n $(JOBS) -m "not fuzz"
 
-test-fast: $(VENV)/.test ## Tests that need no model, no network and no patience (under 60 s)
+test-fast: $(VENV)/.test ## Tests that need no model and no network, the quick ones
 	@$(BIN)/pytest -n $(JOBS) -m "not slow and not model and not fuzz"
 
 bench: $(VENV)/.bench ## Measure against the opponents, one JSON document
