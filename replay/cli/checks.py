@@ -60,7 +60,8 @@ def verify(
             archive=archive, bases=tuple(base or ()), overlay=overlay, candidate=candidate, home=home
         )
         return _verify_run(path, screen, sources, recompute=recompute)
-    of_runs: dict[str, object] = {"--archive": archive, "--candidate": candidate, "--overlay": overlay, "--base": base}
+    of_runs: dict[str, object] = {"--archive": archive, "--candidate": candidate, "--overlay": overlay}
+    of_runs["--base"] = base
     _refuse(path, "an archive", of_runs)
     return report_archive(path, screen, sample=sample, keys=tuple(key or ()), recompute=recompute, home=home)
 

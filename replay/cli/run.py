@@ -53,6 +53,7 @@ def run(
     simulator: opt.SimulatorModel = "",
     judge_model: opt.JudgeModel = "",
     user_model: opt.UserModel = "",
+    context: opt.ContextTokens = 4096,
     allow_unpinned: opt.AllowUnpinned = False,
     expect_root: opt.ExpectRoot = "",
     base: opt.Bases = None,
@@ -68,6 +69,7 @@ def run(
     asked |= {"candidate_name": candidate_name, "protocol": protocol, "rules": rules}
     asked |= {"judge_runs": judge_runs, "reference": reference, "limit": limit, "trials": trials}
     asked |= {"jobs": jobs, "seed": seed, "keep_errors": keep_errors, "allow_unpinned": allow_unpinned}
+    asked |= {"context_tokens": context}
     asked |= {"simulator_model": simulator, "judge_model": judge_model, "user_model": user_model}
     request = RunRequest(
         **asked,
