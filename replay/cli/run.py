@@ -69,19 +69,11 @@ def run(
     asked |= {"candidate_name": candidate_name, "protocol": protocol, "rules": rules}
     asked |= {"judge_runs": judge_runs, "reference": reference, "limit": limit, "trials": trials}
     asked |= {"jobs": jobs, "seed": seed, "keep_errors": keep_errors, "allow_unpinned": allow_unpinned}
-    asked |= {"context_tokens": context}
     asked |= {"simulator_model": simulator, "judge_model": judge_model, "user_model": user_model}
-    request = RunRequest(
-        **asked,
-        modes=modes,
-        select=tuple(select or ()),
-        out=str(out or ""),
-        home=str(home or ""),
-        bases=tuple(map(str, base or ())),
-        overlay=str(overlay or ""),
-        options=opt.parse_options(option),
-    )
-    return _execute(request, Screen(json=json), expect_root)
+    asked |= {"context_tokens": context, "out": str(out or ""), "home": str(home or "")}
+    asked |= {"select": tuple(select or ()), "bases": tuple(map(str, base or ()))}
+    asked |= {"overlay": str(overlay or ""), "options": opt.parse_options(option)}
+    return _execute(RunRequest(**asked, modes=modes), Screen(json=json), expect_root)
 
 
 def _execute(request: RunRequest, screen: Screen, expect_root: str) -> int:
