@@ -14,7 +14,15 @@ from typing import Final, Protocol
 
 from replay.core.errors import InputError
 
-__all__ = ["CANONICAL", "INVARIANT", "CanonicalSchedule", "InvariantSchedule", "Schedule", "make_schedule"]
+__all__ = [
+    "CANONICAL",
+    "CHUNK_TOKENS",
+    "INVARIANT",
+    "CanonicalSchedule",
+    "InvariantSchedule",
+    "Schedule",
+    "make_schedule",
+]
 
 INVARIANT: Final = "invariant"
 CANONICAL: Final = "canonical"
