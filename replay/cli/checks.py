@@ -60,12 +60,8 @@ def verify(
             archive=archive, bases=tuple(base or ()), overlay=overlay, candidate=candidate, home=home
         )
         return _verify_run(path, screen, sources, recompute=recompute)
-    of_runs: dict[str, object] = {
-        "--archive": archive,
-        "--candidate": candidate,
-        "--overlay": overlay,
-        "--base": base,
-    }
+    of_runs: dict[str, object] = {"--archive": archive, "--candidate": candidate, "--overlay": overlay}
+    of_runs["--base"] = base
     _refuse(path, "an archive", of_runs)
     return report_archive(path, screen, sample=sample, keys=tuple(key or ()), recompute=recompute, home=home)
 
@@ -179,8 +175,7 @@ def report_archive(
     if checked.answers is not None:
         document["answers"] = to_builtins(checked.answers)
     screen.emit(document)
-    if report.root:
-        screen.say(f"{report.name} {report.version}  {report.root}")
+    screen.say(f"{report.name} {report.version}  {report.root}")
     screen.say(f"{report.rows_checked} of {report.rows_total} rows checked: {report.covered}")
     for finding in report.findings[:_SHOWN_FINDINGS]:
         screen.say(f"damaged: {finding.member} {finding.record} {finding.what}".replace("  ", " "))

@@ -18,6 +18,7 @@ __all__ = [
     "CandidateMode",
     "CandidateName",
     "CandidateProtocol",
+    "ContextTokens",
     "ExpectRoot",
     "GeneralMode",
     "Home",
@@ -97,6 +98,9 @@ JudgeModel = Annotated[
 ]
 UserModel = Annotated[
     str, typer.Option("--user-model", help="model:NAME that plays the user, or a recorded one.")
+]
+ContextTokens = Annotated[
+    int, typer.Option("--context", min=256, help="Tokens of one request to a local model, answer included.")
 ]
 AllowUnpinned = Annotated[
     bool,

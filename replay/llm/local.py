@@ -40,6 +40,10 @@ class TextEngine(Protocol):
         """Run one job to its end; blocks, thread-safe."""
         ...
 
+    def halt(self) -> None:
+        """End the jobs in flight with a ModelError."""
+        ...
+
     def close(self) -> None:
         """Free the memory."""
         ...
@@ -108,14 +112,17 @@ class LocalWeights:
         return found
 
     def halt(self) -> None:
-        """Refuse further requests; those in flight are finished."""
+        """Refuse further requests and end those in flight."""
         with self._lock:
             self._is_halted = True
+            voice = self._voice
+        if voice is not None:
+            voice.engine.halt()
 
     def close(self) -> None:
-        """Refuse further requests and free the memory."""
-        self.halt()
+        """Refuse further requests, wait for those in flight, and free the memory."""
         with self._lock:
+            self._is_halted = True
             voice, self._voice = self._voice, None
         if voice is not None:
             voice.engine.close()

@@ -15,12 +15,10 @@ from replay.store.archive.reader import ArchiveReader, Listing
 from replay.store.archive.thaw import thaw
 from replay.store.archive.verify import VerifyReport, verify_archive
 from replay.store.signing import SignatureReport, check_signatures
-from replay.wiring.casting import find_models
 from replay.wiring.library import find_archive
 from replay.wiring.places import shipped_archives
 from replay.wiring.recomputing import Recomputed, recompute
 from replay.wiring.requests import FINDER
-from replay.wiring.roles import ModelWish
 
 __all__ = [
     "CheckedArchive",
@@ -78,8 +76,7 @@ def recompute_archive(
         return checked
     with ArchiveReader(path) as reader:
         chosen = [snap for snap in reader.snapshots(SnapshotKind.COMPLETION) if _is_in(snap.key, sample)]
-    find = find_models(finder, ModelWish(home=home))
-    return replace(checked, answers=recompute(chosen, find=find, progress=progress))
+    return replace(checked, answers=recompute(chosen, finder=finder, home=home, progress=progress))
 
 
 def _is_in(key: Key, sample: float | None) -> bool:

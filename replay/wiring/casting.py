@@ -135,6 +135,7 @@ def _finder(request: RunRequest, mode: Mode) -> FindModel | None:
         home=Path(request.home) if request.home else None,
         jobs=request.jobs,
         allow_unpinned=request.allow_unpinned,
+        context_tokens=request.context_tokens,
     )
     return find_models(request.finder, wish)
 

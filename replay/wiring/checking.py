@@ -22,7 +22,6 @@ from replay.llm.judges import JudgeChain, RecordedJudge
 from replay.store.answers import model_scope
 from replay.store.layers import LayeredStore
 from replay.wiring.candidates import OUTPUTS, choose_candidate
-from replay.wiring.casting import find_models
 from replay.wiring.library import Library
 from replay.wiring.modes import Modes
 from replay.wiring.overlays import open_answers_of
@@ -30,7 +29,7 @@ from replay.wiring.recomputing import Recomputed, completions_behind
 from replay.wiring.recomputing import recompute as recompute_answers
 from replay.wiring.reopening import RunSources, open_archive_of
 from replay.wiring.requests import FINDER
-from replay.wiring.roles import ModelWish, RolePlan
+from replay.wiring.roles import RolePlan
 from replay.wiring.sources import JUDGE_MAKER, RECORDED, AnswerPlan, CandidatePlan
 from replay.wiring.summaries import summarize_run
 from replay.wiring.workers import WorkPlan, build_output_worker, build_play_worker, make_scoring
@@ -95,8 +94,9 @@ def check_run(
                 return found
             diverged = tuple(_play_again(run, library, answers, sources.candidate, progress))
             # Played from the records first: answers that are computed again prove the records themselves.
-            find = find_models(finder, ModelWish(home=sources.home))
-            again = recompute_answers(_generated(run, answers), find=find, progress=progress)
+            again = recompute_answers(
+                _generated(run, answers), finder=finder, home=sources.home, progress=progress
+            )
             return msgspec.structs.replace(
                 found, recomputed=run.manifest.inputs.planned, diverged=diverged, answers=again
             )

@@ -1,15 +1,71 @@
-"""Loaded local models of one process: each file once, whatever roles it plays."""
+"""Local models of one process: found by name, loaded once, whatever roles they play."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
+from msgspec.structs import replace
+
+from replay.core.determinism import count_cpus
 from replay.core.errors import InternalError
+from replay.core.types import Json
+from replay.llm.dialects.choose import choose_dialect
+from replay.llm.gguf import read_gguf
+from replay.llm.llamacpp.engine import LocalEngine
+from replay.llm.llamacpp.jobs import EngineSettings
+from replay.llm.llamacpp.schedule import INVARIANT
 from replay.llm.local import LocalWeights, Voice
-from replay.wiring.roles import ModelPlan
+from replay.wiring.models import open_library
+from replay.wiring.registering import make_card
+from replay.wiring.roles import ModelPlan, ModelWish
 
-__all__ = ["ModelPool"]
+__all__ = ["ModelPool", "find_model", "open_voice"]
+
+_BOS, _EOS = "tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id"
+_TEMPLATE = "tokenizer.chat_template"
+
+
+def find_model(word: str, wish: ModelWish) -> ModelPlan:
+    """Find a model of the weights folder by name or digest, or register the GGUF file that is named.
+
+    Errors:  ModelError when there is none, when the llama.cpp build is not the pinned one and that was not
+             allowed, or when the model failed its self-test; InputError for a broken file.
+    """
+    library = open_library(wish.home)
+    row = library.add(Path(word)) if word.lower().endswith(".gguf") else library.find(word)
+    trained = row.facts.context_tokens or wish.context_tokens
+    settings = EngineSettings(context_tokens=min(wish.context_tokens, trained))
+    card = make_card(row, library, settings=settings, allow_unpinned=wish.allow_unpinned)
+    dialect = choose_dialect({_TEMPLATE: read_gguf(row.path).text(_TEMPLATE)})
+    if card.selftest.schedule == INVARIANT:
+        # Threads change no bit under this schedule; worker processes share the processors.
+        settings = replace(settings, threads=max(1, count_cpus() // wish.jobs))
+    return ModelPlan(
+        name=row.name,
+        identity={
+            "model": row.name,
+            "tensors": row.tensor_digest,
+            "fingerprint": card.fingerprint,
+            "dialect": dialect.name,
+            "prompting": dialect.digest,
+            "context": settings.context_tokens,
+        },
+        fingerprint=card.fingerprint,
+        weights=str(row.path),
+        schedule=card.selftest.schedule,
+        settings=settings,
+        is_unpinned=not card.runtime.is_pinned,
+    )
+
+
+def open_voice(plan: ModelPlan) -> Voice:
+    """Load a model and the dialect it speaks. Errors: ModelError when the file cannot be loaded."""
+    engine = LocalEngine(Path(plan.weights), plan.settings, schedule=plan.schedule)
+    metadata = engine.metadata()
+    dialect = choose_dialect(metadata, bos=_spell(engine, metadata, _BOS), eos=_spell(engine, metadata, _EOS))
+    return Voice(engine, dialect)
 
 
 class ModelPool:
@@ -43,3 +99,11 @@ def _open(plan: ModelPlan) -> Voice:
     if function is None:
         raise InternalError(f"model opener {plan.opener!r} does not exist", expected="module:function")
     return function(plan)
+
+
+def _spell(engine: LocalEngine, metadata: Mapping[str, Json], key: str) -> str:
+    """Text of a special token, which templates write themselves; empty when the model has none."""
+    number = metadata.get(key)
+    if not isinstance(number, str) or not number.isdigit():
+        return ""
+    return engine.detokenize([int(number)], special=True).decode("utf-8", "replace")

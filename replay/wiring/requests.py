@@ -8,6 +8,7 @@ import msgspec
 
 from replay.core.types import Json, Record
 from replay.wiring.modes import Modes
+from replay.wiring.roles import CONTEXT_TOKENS
 
 __all__ = ["FINDER", "RunRequest"]
 
@@ -46,6 +47,8 @@ class RunRequest(Record, frozen=True, kw_only=True):
     judge_model: str = ""
     allow_unpinned: bool = False
     """Generate with a llama.cpp build that is not the pinned one; marks the run."""
+    context_tokens: int = CONTEXT_TOKENS
+    """Room of one request to a local model."""
     finder: str = FINDER
     """`module:function` that finds local models."""
     protocol: str = ""

@@ -8,10 +8,14 @@ from typing import Final, NamedTuple
 from replay.core.types import Json, Record
 from replay.llm.llamacpp.jobs import EngineSettings
 
-__all__ = ["OPENER", "ModelPlan", "ModelWish", "RolePlan"]
+__all__ = ["CONTEXT_TOKENS", "OPENER", "ModelPlan", "ModelWish", "RolePlan"]
 
 OPENER: Final = "replay.wiring.engines:open_voice"
 """Loads a model of the weights folder with the local engine."""
+
+
+CONTEXT_TOKENS: Final = 4096
+"""Of one request, prompt and answer; a model that was trained on fewer gets what it was trained on."""
 
 
 class ModelWish(NamedTuple):
@@ -22,6 +26,7 @@ class ModelWish(NamedTuple):
     jobs: int = 1
     """Worker processes that share this machine's processors."""
     allow_unpinned: bool = False
+    context_tokens: int = CONTEXT_TOKENS
 
 
 class ModelPlan(Record, frozen=True, kw_only=True):

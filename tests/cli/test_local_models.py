@@ -20,6 +20,7 @@ from replay.wiring.runs import RunReport, RunRequest, execute_run
 from tests.support.commands import MINI
 from tests.support.data import CHECKOUT
 from tests.support.engines import FINDER, OPENED
+from tests.support.scripts import write_script
 
 ARCHIVE = CHECKOUT / "snapshots" / f"{MINI}.replay"
 TOY = "model:toy"
@@ -138,7 +139,10 @@ def test_recorded_answers_come_first(site: Site) -> None:
 
 def test_what_one_model_simulated_is_never_anothers_answer(site: Site) -> None:
     """With its overlay at hand another simulator makes its own answers, and nothing is called recorded."""
-    words: dict[str, Json] = {"candidate": f"scripted:{write_probe(site.folder)}", "limit": 1}
+    words: dict[str, Json] = {
+        "candidate": f"scripted:{write_script(site.folder / 'probe.json', '1001')}",
+        "limit": 1,
+    }
     site.play("first", **words)
     overlay = str(site.folder / "first" / "overlay")
     OPENED.clear()
@@ -148,17 +152,6 @@ def test_what_one_model_simulated_is_never_anothers_answer(site: Site) -> None:
     assert said[0] != said[1]
     nobody = site.play("nobody", simulator_model="", overlay=overlay, **words)
     assert {"tool-miss": 1} == nobody.summary.stops
-
-
-def write_probe(folder: Path) -> str:
-    """A candidate that asks for a place no archive knows and finishes."""
-    path = folder / "probe.json"
-    path.write_text(
-        '{"scripts": [{"task": "1001", "turns": [{"tool_calls": [{"name": '
-        '"v2_current_conditions_for_skyline_forecast", "arguments": {"city": "Atlantis"}}]}, {"tool_calls": '
-        '[{"name": "Finish", "arguments": {"return_type": "give_answer", "final_answer": "x"}}]}]}]}'
-    )
-    return str(path)
 
 
 def observation_of(run: Path) -> str:

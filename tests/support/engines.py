@@ -99,6 +99,10 @@ class PromptEngine:
             reused_tokens=len(self.jobs) % 7,
         )
 
+    def halt(self) -> None:
+        """Refuse further jobs."""
+        self._is_closed = True
+
     def close(self) -> None:
         """Refuse further jobs."""
         self._is_closed = True

@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from replay.core.errors import ModelError
+from msgspec.structs import replace
+
+from replay.core.errors import HistoryError, ModelError
 from replay.core.types import Message, Record, ToolCall, ToolSpec
 from replay.llm.dialects.history import function_object, message_objects
 from replay.llm.dialects.native import FORMS
@@ -37,6 +39,7 @@ _TOOL: Final = ToolSpec(
     },
 )
 _CALL: Final = ToolCall(id="probe0001", name=_NAME, arguments=_ARGUMENTS)
+_FAILURES: Final = (HistoryError, ModelError)
 _END_MARK: Final = re.compile(r"\s{0,2}(<[^<>\s]{1,40}>)")
 
 
@@ -51,6 +54,8 @@ class TemplateFacts(Record, frozen=True, kw_only=True):
     """It refuses two messages of one role in a row."""
     native: str = ""
     """Name of the form in which it writes tool calls, when it knows tools and the form is one we read."""
+    one_call: bool = False
+    """It writes one call a message only."""
     tool_list: bool = False
     """It wants a list of tools even where there are none."""
     parsed_arguments: bool = True
@@ -84,6 +89,7 @@ def find_facts(template: ChatTemplate) -> TemplateFacts:
         late_system=probe.writes(later, _LATER),
         alternates=not probe.writes([user, more], _SECOND),
         native=native,
+        one_call=bool(native) and not _writes_two_calls(probe, parsed=parsed),
         tool_list=probe.tool_list,
         parsed_arguments=parsed,
         end_mark=end_mark,
@@ -102,10 +108,14 @@ class _Probe:
         objects = message_objects(messages, parsed_arguments=True)
         try:
             return self._template.render(objects)
-        except ModelError:
-            text = self._template.render(objects, tools=[])
-        self.tool_list = True
-        return text
+        except _FAILURES:
+            self.tool_list = True
+        try:
+            return self._template.render(objects, tools=[])
+        except HistoryError as error:
+            raise ModelError(
+                f"{error.what}, whatever it is given", expected="a template for conversations"
+            ) from None
 
     def render(
         self,
@@ -120,7 +130,7 @@ class _Probe:
         offered = [function_object(_TOOL)] if tools else [] if self.tool_list else None
         try:
             return self._template.render(objects, tools=offered, generation_prompt=generation_prompt)
-        except ModelError:
+        except _FAILURES:
             return ""
 
     def writes(self, messages: list[Message], words: str) -> bool:
@@ -147,6 +157,13 @@ def _find_native(probe: _Probe, end_mark: str) -> tuple[str, bool]:
             if text.startswith(start) and _reads_back(form.read, text.removeprefix(start), end_mark):
                 return form.name, parsed
     return "", True
+
+
+def _writes_two_calls(probe: _Probe, *, parsed: bool) -> bool:
+    user = Message(role="user", content=_FIRST)
+    other = replace(_CALL, id="probe0002", arguments=_ARGUMENTS.replace("7", "77077"))
+    calling = Message(role="assistant", content="", tool_calls=(_CALL, other))
+    return "77077" in probe.render([user, calling], parsed=parsed, tools=True)
 
 
 def _reads_back(read: Callable[[str], Reply], written: str, end_mark: str) -> bool:

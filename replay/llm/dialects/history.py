@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ __all__ = [
     "fold_system",
     "function_object",
     "message_objects",
+    "split_calls",
 ]
 
 ROLES: Final = ("system", "user", "assistant", "tool")
@@ -124,6 +125,35 @@ def alternate(messages: Sequence[Message]) -> tuple[Message, ...]:
             tool_calls=last.tool_calls + message.tool_calls,
         )
     return tuple(merged)
+
+
+def split_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Give each call a message of its own, its result behind it: for templates that write one a message."""
+    results = {
+        (position, message.tool_call_id): message
+        for position, message in _with_turns(messages)
+        if message.role == "tool"
+    }
+    split: list[Message] = []
+    for position, message in _with_turns(messages):
+        if len(message.tool_calls) < 2:
+            if message.role != "tool" or (position, message.tool_call_id) in results:
+                split.append(message)
+            continue
+        for index, call in enumerate(message.tool_calls):
+            split.append(replace(message, content="" if index else message.content, tool_calls=(call,)))
+            answer = results.pop((position, call.id), None)
+            if answer is not None:
+                split.append(answer)
+    return tuple(split)
+
+
+def _with_turns(messages: Sequence[Message]) -> Iterator[tuple[int, Message]]:
+    """Number messages by the last message with calls before them, which is what results answer."""
+    turn = 0
+    for message in messages:
+        turn += bool(message.tool_calls)
+        yield turn, message
 
 
 def message_objects(messages: Iterable[Message], *, parsed_arguments: bool) -> list[dict[str, Json]]:

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from replay.core.canonical import digest
 from replay.core.types import Json, Message
 from replay.llm.dialects.facts import TemplateFacts
-from replay.llm.dialects.history import alternate, fold_system, message_objects
+from replay.llm.dialects.history import alternate, fold_system, message_objects, split_calls
 from replay.llm.dialects.templates import ChatTemplate
 
 __all__ = ["Layout", "TemplateLayout", "TranscriptLayout"]
@@ -54,6 +54,8 @@ class TemplateLayout:
         """
         facts = self._facts
         folded = fold_system(messages, at_start=facts.system, later=facts.late_system)
+        if facts.one_call:
+            folded = split_calls(folded)
         if facts.alternates:
             folded = alternate(folded)
         objects = message_objects(folded, parsed_arguments=facts.parsed_arguments)

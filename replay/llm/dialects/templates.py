@@ -1,6 +1,7 @@
 """A model's own chat template: rendered in the sandbox, with a clock that stands still.
 
-Errors of a template are the model file's fault, so each becomes one ModelError that names the line.
+Errors of a template are the model file's fault, so each becomes one ModelError that names the line. What it
+refuses with `raise_exception` is the conversation, so that is a HistoryError.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from replay.core.determinism import FrozenClock
-from replay.core.errors import MissingExtraError, ModelError
+from replay.core.errors import HistoryError, MissingExtraError, ModelError
 from replay.core.types import Json
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class ChatTemplate:
         """Write the text of a conversation, up to where the model goes on.
 
         tools: None says that there are none; some templates want an empty list instead.
-        Errors:  ModelError naming the line: the template fails, refuses, or does more than it may.
+        Errors:  ModelError naming the line: the template fails or does more than it may; HistoryError when
+                 it refuses the conversation.
         """
         values: Mapping[str, Any] = {
             "messages": list(messages),
@@ -99,9 +101,9 @@ def _load(name: str) -> Any:
 
 
 def _refuse(message: object) -> NoReturn:
-    import jinja2  # noqa: PLC0415
-
-    raise jinja2.TemplateRuntimeError(f"it refuses: {str(message)[:300]}")
+    raise HistoryError(
+        f"chat template refuses: {str(message)[:300]}", expected="a conversation that it takes"
+    )
 
 
 def _guard(action: Callable[[], Any]) -> Any:

@@ -59,6 +59,10 @@ class LocalEngine:
         """Read the file's scalar metadata (names, chat template, special tokens) as text, sorted by name."""
         return self._machine.model.metadata()
 
+    def halt(self) -> None:
+        """Refuse new jobs and end those in flight with a ModelError; what they had so far is thrown away."""
+        self._machine.scheduler.halt()
+
     def close(self) -> None:
         """Wait for running jobs, then free the memory. Safe to repeat."""
         self._machine.close()

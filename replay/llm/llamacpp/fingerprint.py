@@ -1,9 +1,9 @@
-"""The numeric fingerprint: everything that the bits of a local model's answers depend on here.
+"""The numeric fingerprint: everything that the bits of a local model's answers depend on here, in one digest.
 
 Answers are promised equal within one fingerprint. So it holds what can change them (engine, build,
-instruction sets, settings, schedule, the logits of a canary prompt) and nothing that the self-test has
-shown cannot: under the invariant schedule the numbers of threads, sequences and tokens in a call are left
-out, so that runs with another number of jobs keep their root.
+instruction sets, settings, schedule, the logits of a canary prompt) and nothing that the self-test has shown
+cannot: under the invariant schedule the numbers of threads, sequences and tokens in a call are left out, so
+that runs with another number of jobs keep their root.
 """
 
 from __future__ import annotations

@@ -146,6 +146,11 @@ class RunningJob:
             self._constraint.close()
             self._constraint = None
 
+    def stop(self, error: ReplayError) -> None:
+        """End with an error unless there is a result already. May be called from any thread."""
+        if not self.is_done:
+            self._error = error
+
     def result(self) -> Generation:
         """Return the generation, or raise what ended the job."""
         self._free_constraint()

@@ -16,7 +16,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from replay.core.errors import InternalError
+from replay.core.errors import InternalError, ModelError
 from replay.llm.llamacpp.context import Context, Span
 from replay.llm.llamacpp.jobs import Generation, GenerationJob
 from replay.llm.llamacpp.model import Model
@@ -78,6 +78,13 @@ class Scheduler:
             self._leave(running)
         return running.result()
 
+    def halt(self) -> None:
+        """Refuse new jobs and end the running ones after their current step, with an error."""
+        with self._lock:
+            self._closed = True
+            for running in (*self._running, *self._waiting):
+                running.stop(ModelError("the local model was stopped", expected="a run that goes on"))
+
     def close(self) -> None:
         """Refuse new jobs and wait until the running ones are done."""
         with self._lock:
@@ -98,7 +105,7 @@ class Scheduler:
     def _admit(self) -> None:
         """Give waiting jobs idle slots, in the order of their coming."""
         with self._lock:
-            self._waiting = deque(running for running in self._waiting if not running.is_done)
+            self._drop_done()
             waiting = list(self._waiting)
         for running in waiting:
             busy = {id(other.slot) for other in self._running}
@@ -169,10 +176,17 @@ class Scheduler:
         with self._lock:
             if self._leader is not running:
                 return
-            waiting = [other for other in self._waiting if not other.is_done]
-            self._waiting = deque(waiting)
-            self._leader = next(iter([*self._running, *waiting]), None)
+            self._drop_done()
+            self._leader = next(iter([*self._running, *self._waiting]), None)
             if self._leader is None:
                 self._idle.set()
             else:
                 self._leader.wake.set()
+
+    def _drop_done(self) -> None:
+        """Take out the jobs that were stopped between two steps and wake whoever waits for them."""
+        for running in (*self._running, *self._waiting):
+            if running.is_done:
+                running.wake.set()
+        self._running = [running for running in self._running if not running.is_done]
+        self._waiting = deque(running for running in self._waiting if not running.is_done)

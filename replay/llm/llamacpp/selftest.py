@@ -83,7 +83,7 @@ def run_selftest(weights: Path, settings: EngineSettings) -> SelfTestReport:
     check_settings(settings)
     asked = msgspec.json.encode(settings).decode()
     try:
-        done = subprocess.run(  # noqa: S603  this program's own module
+        done = subprocess.run(  # noqa: S603  this program itself, no shell
             [sys.executable, "-m", _MODULE, str(weights), asked],
             env=child_environment("PYTHONPATH"),
             stdin=subprocess.DEVNULL,
@@ -93,8 +93,9 @@ def run_selftest(weights: Path, settings: EngineSettings) -> SelfTestReport:
     except OSError as error:
         raise ModelError(f"the self-test cannot be started: {error.strerror}") from None
     if done.returncode != 0 or len(done.stdout) > _MAX_REPORT_BYTES:
+        ending = _ending(done.returncode, done.stderr)
         raise ModelError(
-            f"the self-test of {weights.name} gave no result ({_ending(done.returncode, done.stderr)})",
+            f"the self-test of {weights.name} ended without a result ({ending})",
             where=str(weights),
             expected="a complete GGUF file of a model that generates text",
         )

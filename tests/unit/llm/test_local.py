@@ -35,6 +35,7 @@ class StubEngine:
     def __init__(self, text: str = "hello", finish: str = "stop") -> None:
         self.jobs: list[GenerationJob] = []
         self.is_closed = False
+        self.is_halted = False
         self._text = text
         self._finish = finish
 
@@ -54,6 +55,10 @@ class StubEngine:
             reused_tokens=2,
             logits_digest="sha256:11" if job.logits_digest else "",
         )
+
+    def halt(self) -> None:
+        """Remember it."""
+        self.is_halted = True
 
     def close(self) -> None:
         """Remember it."""
@@ -250,7 +255,7 @@ def test_weights_are_loaded_once_and_when_they_are_asked() -> None:
 
 
 def test_a_halted_model_refuses_and_a_closed_one_is_freed() -> None:
-    """What is in flight may end; nothing new begins."""
+    """What is in flight is ended by the engine; nothing new begins."""
     engine = StubEngine()
     weights = LocalWeights(lambda: Voice(engine, StubDialect()))
     model = LocalModel(make_identity(), weights)
@@ -258,7 +263,7 @@ def test_a_halted_model_refuses_and_a_closed_one_is_freed() -> None:
     weights.halt()
     with pytest.raises(ModelError, match="was stopped"):
         complete(model)
-    assert not engine.is_closed
+    assert (engine.is_halted, engine.is_closed) == (True, False)
     weights.close()
     weights.close()
     assert engine.is_closed

@@ -31,7 +31,12 @@ def facts_of(source: str) -> TemplateFacts:
         (
             templates.LLAMA3,
             TemplateFacts(
-                system=True, late_system=True, alternates=False, native="llama3", end_mark="<|eot|>"
+                system=True,
+                late_system=True,
+                alternates=False,
+                native="llama3",
+                one_call=True,
+                end_mark="<|eot|>",
             ),
         ),
         (
@@ -84,7 +89,7 @@ def test_a_call_behind_other_text_is_not_native() -> None:
     ("source", "what"),
     [
         ("nothing of it", "leaves out what the user says"),
-        ("{{ raise_exception('never') }}", "it refuses: never"),
+        ("{{ raise_exception('never') }}", "chat template refuses: never, whatever it is given"),
     ],
 )
 def test_a_template_that_cannot_write_a_user_message_is_refused(source: str, what: str) -> None:

@@ -12,6 +12,7 @@ from replay.llm.dialects.history import (
     content_text,
     fold_system,
     message_objects,
+    split_calls,
 )
 from tests.support.chats import make_call, make_result, say
 
@@ -128,6 +129,20 @@ def test_neighbours_of_one_role_become_one() -> None:
     merged = alternate(messages)
     assert [("user", "U\n\nU"), ("assistant", "A\n\nB"), ("tool", "rain"), ("tool", "rain")] == brief(merged)
     assert ["a", "b"] == [call.id for call in merged[1].tool_calls]
+
+
+def test_calls_of_one_message_are_split_for_templates_that_take_one() -> None:
+    """Each with its result behind it, whatever order the results came in; ids may come again later."""
+    turn = (
+        say("assistant", "A", make_call(call_id="a"), make_call(call_id="b")),
+        make_result("second", call_id="b"),
+        make_result("first", call_id="a"),
+    )
+    split = split_calls((USER, *turn, *turn[:2]))
+    calls = [[call.id for call in message.tool_calls] for message in split]
+    first = [("user", "U"), ("assistant", "A"), ("tool", "first"), ("assistant", ""), ("tool", "second")]
+    assert [*first, ("assistant", "A"), ("assistant", ""), ("tool", "second")] == brief(split)
+    assert [[], ["a"], [], ["b"], [], ["a"], ["b"], []] == calls
 
 
 def test_arguments_are_objects_or_text_as_a_template_wants_them() -> None:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from replay.core.determinism import FrozenClock
-from replay.core.errors import ModelError
+from replay.core.errors import HistoryError, ModelError
 from replay.core.types import Json
 from replay.llm.dialects.templates import ChatTemplate
 from tests.support.chat_templates import CHATML
@@ -164,10 +164,6 @@ def test_addresses_never_get_into_a_prompt(source: str) -> None:
 @pytest.mark.parametrize(
     ("source", "what"),
     [
-        (
-            "a\n{{ raise_exception('roles must alternate') }}",
-            r"it refuses: roles must alternate \(template line 2\)",
-        ),
         ("\n\n{{ missing.x }}", r"'missing' is undefined \(template line 3\)"),
         ("{{ messages[7].role }}", "list object has no element 7"),
         ("{% for m in %}", r"Expected an expression.* \(template line 1\)"),
@@ -184,6 +180,12 @@ def test_errors_name_the_line(source: str, what: str) -> None:
     """One ModelError for whatever a template does wrong."""
     with pytest.raises(ModelError, match=what):
         render(source)
+
+
+def test_a_refusal_is_about_the_conversation() -> None:
+    """`raise_exception` says that these messages cannot be written, not that the template is broken."""
+    with pytest.raises(HistoryError, match="chat template refuses: roles must alternate"):
+        render("{{ raise_exception('roles must alternate') }}")
 
 
 def test_renderings_of_one_template_do_not_share_a_budget() -> None:
