@@ -41,6 +41,7 @@ __all__ = [
     "Seed",
     "Select",
     "SimulatorModel",
+    "Threads",
     "ToolsMode",
     "Trials",
     "UserMode",
@@ -101,6 +102,14 @@ UserModel = Annotated[
 ]
 ContextTokens = Annotated[
     int, typer.Option("--context", min=256, help="Tokens of one request to a local model, answer included.")
+]
+Threads = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Threads of a local model, for a machine that others use too [default: processors / jobs].",
+        show_default=False,
+    ),
 ]
 AllowUnpinned = Annotated[
     bool,

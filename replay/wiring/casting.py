@@ -136,6 +136,7 @@ def _finder(request: RunRequest, mode: Mode) -> FindModel | None:
         jobs=request.jobs,
         allow_unpinned=request.allow_unpinned,
         context_tokens=request.context_tokens,
+        threads=request.threads,
     )
     return find_models(request.finder, wish)
 

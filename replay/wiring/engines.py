@@ -41,7 +41,7 @@ def find_model(word: str, wish: ModelWish) -> ModelPlan:
     dialect = choose_dialect({_TEMPLATE: read_gguf(row.path).text(_TEMPLATE)})
     if card.selftest.schedule == INVARIANT:
         # Threads change no bit under this schedule; worker processes share the processors.
-        settings = replace(settings, threads=max(1, count_cpus() // wish.jobs))
+        settings = replace(settings, threads=wish.threads or max(1, count_cpus() // wish.jobs))
     return ModelPlan(
         name=row.name,
         identity={

@@ -49,6 +49,8 @@ class RunRequest(Record, frozen=True, kw_only=True):
     """Generate with a llama.cpp build that is not the pinned one; marks the run."""
     context_tokens: int = CONTEXT_TOKENS
     """Room of one request to a local model."""
+    threads: int = 0
+    """Threads that a worker computes with; 0: its share of the processors. Changes nothing but the time."""
     finder: str = FINDER
     """`module:function` that finds local models."""
     protocol: str = ""

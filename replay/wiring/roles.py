@@ -27,6 +27,8 @@ class ModelWish(NamedTuple):
     """Worker processes that share this machine's processors."""
     allow_unpinned: bool = False
     context_tokens: int = CONTEXT_TOKENS
+    threads: int = 0
+    """Threads of one worker process; 0: its share of the processors."""
 
 
 class ModelPlan(Record, frozen=True, kw_only=True):

@@ -16,8 +16,10 @@ from tests.support.weights import WEIGHTS, need_binding, need_model
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
+# One thread: tests run side by side, and threads of the engine wait for each other by spinning.
+ONCE = ("--judge-runs", "1", "--threads", "1")
 ARCHIVE = CHECKOUT / "snapshots" / f"{MINI}.replay"
-SHORT = ("--option", "max_tokens=48", "--option", "max_steps=2", "--judge-runs", "1")
+SHORT = ("--option", "max_tokens=48", "--option", "max_steps=2", *ONCE)
 
 
 class Site:
