@@ -79,7 +79,7 @@ def _words() -> list[str]:
     """Words of the test vocabulary, the shorter ones first: letters, pairs, and spaces before them."""
     letters = "etaoinshrdlu"
     pairs = ["".join(pair) for pair in itertools.product(letters, "eaoin")]
-    marks = list("▁.,:{}[]\"0123456789") + ["▁the", "▁a", "▁of", "▁to"]
+    marks = [*list('▁.,:{}[]"0123456789'), "▁the", "▁a", "▁of", "▁to"]
     spaced = [f"▁{part}" for part in (*letters, *pairs)]
     return list(dict.fromkeys([*letters, *marks, *pairs, *spaced]))  # the library ends on a word given twice
 
@@ -91,7 +91,7 @@ _SCORES: Final = [0.0] * 259 + [float(-place) for place in range(len(_words()))]
 
 def write_tiny_llama(path: Path, kind: str = "Q8_0", *, seed: int = 1) -> Path:
     """Write a transformer of the llama kind with all matrices of one type."""
-    noise = random.Random(f"{seed} {kind}")
+    noise = random.Random(f"{seed} {kind}")  # noqa: S311  weights of a test model
     tensors = [_matrix(noise, kind, "token_embd.weight", WIDTH, len(VOCABULARY))]
     for layer in range(LAYERS):
         tensors += _layer(noise, kind, f"blk.{layer}.")
@@ -101,7 +101,7 @@ def write_tiny_llama(path: Path, kind: str = "Q8_0", *, seed: int = 1) -> Path:
 
 def write_tiny_sliding(path: Path, kind: str = "Q4_K", *, seed: int = 1, window: int = 32) -> Path:
     """Write a model of the gemma3 kind: every second layer sees only the last `window` tokens."""
-    noise = random.Random(f"{seed} {kind} sliding")
+    noise = random.Random(f"{seed} {kind} sliding")  # noqa: S311  weights of a test model
     tensors = [_matrix(noise, kind, "token_embd.weight", WIDTH, len(VOCABULARY))]
     for layer in range(LAYERS):
         name = f"blk.{layer}."
@@ -118,7 +118,7 @@ def write_tiny_sliding(path: Path, kind: str = "Q4_K", *, seed: int = 1, window:
 
 def write_tiny_mamba(path: Path, *, seed: int = 1) -> Path:
     """Write a recurrent model: its state cannot go back to an earlier token."""
-    noise = random.Random(f"{seed} mamba")
+    noise = random.Random(f"{seed} mamba")  # noqa: S311  weights of a test model
     inner, state, rank, kernel = 2 * WIDTH, 16, 16, 4
     tensors = [_matrix(noise, "F32", "token_embd.weight", WIDTH, len(VOCABULARY))]
     for layer in range(LAYERS):
@@ -132,7 +132,9 @@ def write_tiny_mamba(path: Path, *, seed: int = 1) -> Path:
         }
         tensors.append(_norm(noise, f"{name}attn_norm.weight", WIDTH))
         tensors += [_matrix(noise, "F32", name + part, *shape) for part, shape in shapes.items()]
-        tensors += [_vector(noise, f"{name}{part}", inner) for part in ("ssm_conv1d.bias", "ssm_dt.bias", "ssm_d")]
+        tensors += [
+            _vector(noise, f"{name}{part}", inner) for part in ("ssm_conv1d.bias", "ssm_dt.bias", "ssm_d")
+        ]
         decay = struct.pack("<f", -0.5) * (state * inner)
         tensors.append(Tensor(f"{name}ssm_a", _F32, (state, inner), decay))
     tensors.append(_norm(noise, "output_norm.weight", WIDTH))
@@ -150,7 +152,7 @@ def write_tiny_mamba(path: Path, *, seed: int = 1) -> Path:
 
 def write_tiny_embedder(path: Path, *, seed: int = 1) -> Path:
     """Write a llama that was made to give embeddings: its file asks for their mean."""
-    noise = random.Random(f"{seed} embedder")
+    noise = random.Random(f"{seed} embedder")  # noqa: S311  weights of a test model
     tensors = [_matrix(noise, "Q8_0", "token_embd.weight", WIDTH, len(VOCABULARY))]
     for layer in range(LAYERS):
         tensors += _layer(noise, "Q8_0", f"blk.{layer}.")

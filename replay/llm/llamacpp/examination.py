@@ -111,7 +111,7 @@ def _check_continuation(probe: _Probe, prompt: Sequence[int], generated: Sequenc
 
 def _check_sequences(probe: _Probe, prompt: Sequence[int]) -> SelfTestCheck:
     """Eight sequences in one context, evaluated in mixed calls, against each alone."""
-    prompts = [[prompt[0], *prompt[1 + 3 * place : 40 + 7 * place]] for place in range(TOGETHER)]
+    prompts = [[*prompt[:1], *prompt[1 + 3 * place : 40 + 7 * place]] for place in range(TOGETHER)]
     alone = []
     with probe.context() as context:
         for own in prompts:
