@@ -1,0 +1,1 @@
+"""Upstream files in: tasks, tools, official outputs, exact prompt wording."""

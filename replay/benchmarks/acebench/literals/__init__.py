@@ -1,0 +1,1 @@
+"""What a candidate wrote, read as call expressions without ever running them."""

@@ -1,0 +1,1 @@
+"""Right and wrong: the official checker bug for bug, the strict one, metrics."""
