@@ -7,14 +7,28 @@ never see a model, a store or a network, and the engine may run many episodes si
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from replay.core.errors import InternalError
-from replay.core.trajectory import NoteStep
+from replay.core.asks import (
+    Answer,
+    Ask,
+    CallAnswered,
+    EpisodeEnd,
+    EpisodePlay,
+    EvaluationPlay,
+    ReadState,
+    WorldState,
+    answered,
+    ask,
+    call,
+    judge,
+    note,
+    read_state,
+)
 from replay.core.types import (
     CallAlias,
     CallRequest,
@@ -26,7 +40,6 @@ from replay.core.types import (
     Output,
     Record,
     Task,
-    ToolCall,
     ToolResult,
     ToolSpec,
     Verdict,
@@ -51,48 +64,24 @@ __all__ = [
     "Judge",
     "KnownDifference",
     "Metric",
+    "ReadState",
     "Settings",
     "SourceFile",
     "Summary",
     "ToolSource",
     "Toolbox",
     "World",
+    "WorldState",
     "answered",
     "ask",
     "call",
     "judge",
     "note",
+    "read_state",
 ]
 
 
-# ---- episodes ------------------------------------------------------------------------------------------
-
-
-class CallAnswered(Record, frozen=True, kw_only=True):
-    """A call that a calling rule answered without any lookup: recorded as it stands."""
-
-    call: ToolCall
-    result: ToolResult
-
-
-Ask = ChatRequest | CallRequest | CallAnswered | NoteStep
-"""What an episode may ask for. CallAnswered and NoteStep are only recorded; their answer is None."""
-
-Answer = Completion | ToolResult | None
-
-
-class EpisodeEnd(Record, frozen=True, kw_only=True):
-    """How an episode came to its own end."""
-
-    stop: str
-    """finished, gave-up, step-limit, query-limit, truncated, refused, user-failed (the simulated user said
-    nothing usable), or tool-error (upstream's own program would have stopped here; nothing is produced)."""
-    outcome: Json
-    """What the benchmark's evaluators read."""
-
-
-EpisodePlay = Generator[Ask, Answer, EpisodeEnd]
-EvaluationPlay = Generator[JudgeRequest, JudgeVerdict | None, tuple[Verdict, ...]]
+# ---- what a run sets ----------------------------------------------------------------------------------
 
 
 class Settings(Record, frozen=True, kw_only=True):
@@ -117,38 +106,6 @@ class EpisodeContext(Record, frozen=True, kw_only=True):
     seed: int
     """Derived from run seed, benchmark, task and trial."""
     settings: Settings
-
-
-def ask(request: ChatRequest) -> Generator[Ask, Answer, Completion]:
-    """Yield a chat request and return its completion."""
-    answer = yield request
-    if not isinstance(answer, Completion):
-        raise InternalError(f"a chat request was answered by {type(answer).__name__}")
-    return answer
-
-
-def call(request: CallRequest) -> Generator[Ask, Answer, ToolResult]:
-    """Yield a tool call and return its result as the sources gave it (`body` holds the recorded answer)."""
-    answer = yield request
-    if not isinstance(answer, ToolResult):
-        raise InternalError(f"a tool call was answered by {type(answer).__name__}")
-    return answer
-
-
-def answered(tool_call: ToolCall, result: ToolResult) -> Generator[Ask, Answer, ToolResult]:
-    """Record a call that a calling rule has already answered."""
-    yield CallAnswered(call=tool_call, result=result)
-    return result
-
-
-def note(name: str, data: Json = None) -> Generator[Ask, Answer, None]:
-    """Record a protocol event."""
-    yield NoteStep(name=name, data=data)
-
-
-def judge(request: JudgeRequest) -> Generator[JudgeRequest, JudgeVerdict | None, JudgeVerdict | None]:
-    """Yield one question to the judge; None means that no verdict is to be had (a miss)."""
-    return (yield request)
 
 
 # ---- who answers ---------------------------------------------------------------------------------------
@@ -210,7 +167,14 @@ class World(Protocol):
     """Stateful tools run in process; pure given its start state and the calls so far."""
 
     def handle(self, request: CallRequest) -> ToolResult | None:
-        """Run a call against the world, or None when the tool is not the world's."""
+        """Run a call against the world, or None when the tool is not the world's.
+
+        A result has provenance WORLD; a call that fails is a result with `is_error`.
+        """
+        ...
+
+    def state(self) -> Json:
+        """Whole state as a JSON value that later calls do not change: what evaluators read."""
         ...
 
 

@@ -17,7 +17,17 @@ import msgspec
 from replay.core.canonical import canonical_bytes, digest
 from replay.core.determinism import derive_seed, deterministic_id
 from replay.core.errors import CanonicalError, InternalError, MissError, NetworkBlockedError, ReplayError
-from replay.core.protocols import Answer, Ask, CallAnswered, ChatModel, EpisodePlay, EpisodeTools
+from replay.core.protocols import (
+    Answer,
+    Ask,
+    CallAnswered,
+    ChatModel,
+    EpisodePlay,
+    EpisodeTools,
+    ReadState,
+    World,
+    WorldState,
+)
 from replay.core.trajectory import CallStep, CompletionStep, NoteStep, Step, Trajectory, make_trajectory
 from replay.core.types import CallRequest, ChatRequest, Completion, Json, Role, ToolCall, ToolResult
 from replay.engine.plan import PlanItem
@@ -44,14 +54,16 @@ def run_episode(
     benchmark: str,
     chat: Mapping[Role, ChatModel],
     tools: EpisodeTools,
+    world: World | None = None,
 ) -> Trajectory:
     """Run a play to its end and return the finished trajectory.
 
+    world:   whose state the play may read; its calls are answered through `tools`.
     Seeds:   each completion gets the seed derived from the item's seed, its role and its turn in that role.
     Errors:  whatever damaged stores and broken models raise; misses, refused network and failing tools end
              the episode instead (see UNSCORED_STOPS).
     """
-    recorder = _Recorder(item, chat, tools)
+    recorder = _Recorder(item, chat, tools, world)
     answer: Answer = None
     try:
         while True:
@@ -77,8 +89,11 @@ class _StoppedError(Exception):
 class _Recorder:
     """Answers asks and keeps the steps of one episode."""
 
-    def __init__(self, item: PlanItem, chat: Mapping[Role, ChatModel], tools: EpisodeTools) -> None:
+    def __init__(
+        self, item: PlanItem, chat: Mapping[Role, ChatModel], tools: EpisodeTools, world: World | None
+    ) -> None:
         self._item = item
+        self._world = world
         self._chat = chat
         self._tools = tools
         self._steps: list[Step] = []
@@ -89,6 +104,8 @@ class _Recorder:
             return self._complete(ask)
         if isinstance(ask, CallRequest):
             return self._call(ask)
+        if isinstance(ask, ReadState):
+            return self._read_state(ask)
         if isinstance(ask, CallAnswered):
             self._steps.append(CallStep(call=ask.call, tool="", result=ask.result))
         else:
@@ -171,6 +188,19 @@ class _Recorder:
         call = request.call or self._make_call(request)
         self._steps.append(CallStep(call=call, tool=request.tool, result=result))
         return result
+
+    def _read_state(self, wish: ReadState) -> WorldState:
+        if self._world is None:
+            raise InternalError(
+                "an episode without a world asked for its state", where=f"task {self._item.task}"
+            )
+        state = self._world.state()
+        try:
+            state_digest = digest("world-state", state)
+        except CanonicalError as error:
+            raise _StoppedError("tool-error", f"the world's state cannot be hashed: {error}") from None
+        self._steps.append(NoteStep(name=wish.name, data={"digest": state_digest}))
+        return WorldState(state=state, digest=state_digest)
 
     def _missed(self, stop: str, error: MissError) -> _StoppedError:
         if error.want is not None:

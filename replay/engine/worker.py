@@ -193,6 +193,7 @@ class PlayWorker:
             benchmark=scoring.benchmark.name,
             chat=chat,
             tools=answerers.tools.for_episode(item.task, world=world),
+            world=world,
         )
         verdicts = scoring.score(trajectory, answerers.judge)
         return EpisodeResult(

@@ -6,10 +6,11 @@ import socket
 
 import pytest
 
+from replay.core.canonical import digest
 from replay.core.determinism import derive_seed
 from replay.core.errors import DamagedError, InternalError, MissError
 from replay.core.network import NetworkGuard
-from replay.core.protocols import EpisodeEnd, EpisodePlay, answered, ask, call, note
+from replay.core.protocols import EpisodeEnd, EpisodePlay, answered, ask, call, note, read_state
 from replay.core.trajectory import CallStep, NoteStep, Trajectory, make_trajectory
 from replay.core.types import CallRequest, ChatRequest, Completion, Json, Provenance, Role, ToolResult
 from replay.engine.episode import run_episode
@@ -64,13 +65,31 @@ class Model:
         return Completion(content=f"seed {seed}, trial {trial}")
 
 
+class StateWorld:
+    """A world that has a state and no tools."""
+
+    def __init__(self, state: Json) -> None:
+        self._state = state
+
+    def handle(self, request: CallRequest) -> ToolResult | None:
+        """Pass."""
+
+    def state(self) -> Json:
+        """State as given."""
+        return self._state
+
+
 def run(
-    play: EpisodePlay, *, tools: Tools | DialTool | None = None, model: Model | None = None
+    play: EpisodePlay,
+    *,
+    tools: Tools | DialTool | None = None,
+    model: Model | None = None,
+    world: StateWorld | None = None,
 ) -> Trajectory:
     """Run a play with one model for candidate and user."""
     answering = model or Model()
     chat = {Role.CANDIDATE: answering, Role.USER: answering}
-    return run_episode(play, ITEM, benchmark="demo", chat=chat, tools=tools or Tools())
+    return run_episode(play, ITEM, benchmark="demo", chat=chat, tools=tools or Tools(), world=world)
 
 
 def play_all() -> EpisodePlay:
@@ -94,6 +113,33 @@ def play_chat(*roles: Role) -> EpisodePlay:
     for role in roles:
         yield from ask(make_chat(role=role))
     return EpisodeEnd(stop="finished", outcome=None)
+
+
+def play_state() -> EpisodePlay:
+    """Read the world's state."""
+    found = yield from read_state("end-state")
+    return EpisodeEnd(stop="finished", outcome={"state": found.state, "digest": found.digest})
+
+
+def test_the_state_of_the_world_is_read_and_its_digest_recorded() -> None:
+    """The play gets the state; the note holds the digest only."""
+    found = run(play_state(), world=StateWorld({"wifi": True}))
+    expected = digest("world-state", {"wifi": True})
+    assert {"state": {"wifi": True}, "digest": expected} == found.outcome
+    assert (NoteStep(name="end-state", data={"digest": expected}),) == found.steps
+
+
+def test_a_state_that_cannot_be_hashed_ends_the_episode() -> None:
+    """NaN has no canonical form: a tool error with a reason."""
+    found = run(play_state(), world=StateWorld(float("nan")))
+    assert found.stop == "tool-error"
+    assert "the world's state cannot be hashed" in found.stop_detail
+
+
+def test_reading_the_state_without_a_world_is_our_fault() -> None:
+    """An internal error that names the task."""
+    with pytest.raises(InternalError, match="without a world asked for its state"):
+        run(play_state())
 
 
 def test_steps_are_recorded_in_order_and_chained() -> None:

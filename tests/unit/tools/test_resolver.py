@@ -48,6 +48,10 @@ class EchoWorld:
         self.calls += 1
         return ToolResult(content=str(self.calls), provenance=Provenance.WORLD)
 
+    def state(self) -> Json:
+        """Count of the calls so far."""
+        return self.calls
+
 
 class BrokenStore(MemoryStore):
     """A store whose every record is damaged."""
