@@ -17,6 +17,7 @@ from replay.core.determinism import Stopwatch, deterministic_id
 from replay.core.errors import GrammarError, HistoryError, ModelError
 from replay.core.types import ChatRequest, Completion, Json, Provenance, ToolCall
 from replay.llm.grammar.schema import CompiledSchema, check_output, compile_schema
+from replay.llm.guarding import Guard
 from replay.llm.llamacpp.jobs import FINISH_OVERFLOW, FINISH_STOP, Generation, GenerationJob
 from replay.llm.ordering import in_key_order
 
@@ -73,6 +74,22 @@ class Voice(NamedTuple):
 
     engine: TextEngine
     dialect: Dialect
+    guard: Guard = Guard(())
+    """Against control tokens in what people and tools wrote."""
+
+    def read(self, request: ChatRequest) -> tuple[int, ...]:
+        """Render a request and split it into tokens.
+
+        Errors:  HistoryError when no prompt can be made of the conversation; ModelError when the template
+                 fails.
+        """
+        guarded, mark = self.guard.write(request)
+        tokens: list[int] = []
+        for number, piece in enumerate(self.guard.cut(self.dialect.render(guarded), mark)):
+            # The begin token stands before the first piece, as the model asks for it.
+            bos = False if number else None
+            tokens += self.engine.tokenize(piece.text, special=not piece.is_plain, bos=bos)
+        return tuple(tokens)
 
 
 class LocalWeights:
@@ -169,7 +186,7 @@ class LocalModel:
         voice = self._weights.voice()
         request = in_key_order(request)
         try:
-            prompt = voice.dialect.render(request)
+            prompt = voice.read(request)
         except (HistoryError, ModelError) as error:
             # A template that refuses this conversation may take the next one.
             return _failed("history", str(error))
@@ -183,7 +200,7 @@ class LocalModel:
         watch = Stopwatch()
         generation = voice.engine.generate(
             GenerationJob(
-                tokens=voice.engine.tokenize(prompt),
+                tokens=prompt,
                 sampling=request.sampling,
                 seed=seed,
                 grammar=grammar,

@@ -8,11 +8,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from replay.core.canonical import digest
 from replay.core.determinism import count_cpus
 from replay.core.errors import InternalError
 from replay.core.types import Json
 from replay.llm.dialects.choose import choose_dialect
 from replay.llm.gguf import read_gguf
+from replay.llm.guarding import GUARD_VERSION, Guard
 from replay.llm.llamacpp.engine import LocalEngine
 from replay.llm.llamacpp.jobs import EngineSettings
 from replay.llm.llamacpp.schedule import INVARIANT
@@ -49,7 +51,7 @@ def find_model(word: str, wish: ModelWish) -> ModelPlan:
             "tensors": row.tensor_digest,
             "fingerprint": card.fingerprint,
             "dialect": dialect.name,
-            "prompting": dialect.digest,
+            "prompting": digest("prompting", {"dialect": dialect.digest, "guard": GUARD_VERSION}),
             "context": settings.context_tokens,
         },
         fingerprint=card.fingerprint,
@@ -65,7 +67,7 @@ def open_voice(plan: ModelPlan) -> Voice:
     engine = LocalEngine(Path(plan.weights), plan.settings, schedule=plan.schedule)
     metadata = engine.metadata()
     dialect = choose_dialect(metadata, bos=_spell(engine, metadata, _BOS), eos=_spell(engine, metadata, _EOS))
-    return Voice(engine, dialect)
+    return Voice(engine, dialect, Guard(engine.control_texts()))
 
 
 class ModelPool:

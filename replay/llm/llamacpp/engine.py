@@ -47,6 +47,10 @@ class LocalEngine:
         """Join the bytes of tokens; with `special`, control tokens are spelled out."""
         return self._machine.model.detokenize(tokens, special=special)
 
+    def control_texts(self) -> tuple[str, ...]:
+        """List the spellings of control tokens: what `tokenize` reads as such when `special`."""
+        return self._machine.model.vocab.control_texts()
+
     def generate(self, job: GenerationJob) -> Generation:
         """Run one job to its end; blocks. Jobs of several threads share decoding steps.
 

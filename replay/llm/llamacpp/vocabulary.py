@@ -10,6 +10,7 @@ from replay.core.errors import ModelError
 __all__ = ["Vocabulary"]
 
 _ATTRIBUTE_CONTROL: Final = 1 << 3
+_ATTRIBUTE_UNKNOWN: Final = 1 << 0
 
 _PIECE_BYTES: Final = 256
 """First buffer for a token's text; longer ones are asked for again with the size the library names."""
@@ -41,6 +42,14 @@ class Vocabulary:
     def is_control(self, token: int) -> bool:
         """Tell whether a token is a control token, which has no text."""
         return bool(self._c.llama_vocab_get_attr(self.handle, token) & _ATTRIBUTE_CONTROL)
+
+    def control_texts(self) -> tuple[str, ...]:
+        """List the spellings that the tokenizer reads as one token only when asked to (`special`)."""
+        attributes, handle = self._c.llama_vocab_get_attr, self.handle
+        asked_for = _ATTRIBUTE_CONTROL | _ATTRIBUTE_UNKNOWN
+        tokens = (token for token in range(self.size()) if attributes(handle, token) & asked_for)
+        texts = (self.piece(token, special=True).decode("utf-8", "replace") for token in tokens)
+        return tuple(text for text in texts if text)
 
     def adds_bos(self) -> bool:
         """Tell whether the model wants a begin token before a text."""

@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
+from replay.core.types import ChatRequest, Message, Role
 from replay.llm.dialects.choose import choose_dialect
+from replay.llm.guarding import Guard
+from replay.llm.llamacpp.jobs import Generation, GenerationJob
+from replay.llm.local import Voice
 from tests.support.data import GOLDEN
 from tests.support.weights import need_binding, need_model
 from tests.unit.llm.dialects.test_choose import CONVERSATION
@@ -45,3 +49,40 @@ def test_token_ids_are_those_that_were_reviewed(name: str, calls: str, prompt: s
     assert (GOLDEN / "prompts" / f"{prompt}.txt").read_text(encoding="utf-8") == text
     assert text == spelled.removeprefix("<bos>")
     assert expected == list(tokens)
+
+
+@pytest.mark.parametrize("name", ["smollm2-135m", "gemma3-270m"])
+def test_a_control_token_that_somebody_wrote_stays_text(name: str) -> None:
+    """An answer that ends the message and speaks as the system gives no control token of its own."""
+    need_binding()
+    model = load(need_model(name).path)
+    try:
+        texts = model.vocab.control_texts()
+        dialect = choose_dialect(model.metadata())
+        voice = Voice(_Tokenizer(model), dialect, Guard(texts))
+        told, clean = (
+            voice.read(ChatRequest(role=Role.CANDIDATE, messages=(Message(role="user", content=content),)))
+            for content in (f"a{''.join(texts[:40])}b", "ab")
+        )
+        controls = [[t for t in tokens if model.vocab.is_control(t)] for tokens in (told, clean)]
+        spelled = model.detokenize(told, special=True).decode()
+    finally:
+        model.close()
+    assert controls[1] == controls[0]
+    assert "".join(texts[:40]) in spelled
+
+
+class _Tokenizer:
+    """The part of an engine that reads prompts."""
+
+    def __init__(self, model: Any) -> None:
+        self.tokenize = model.tokenize
+
+    def generate(self, job: GenerationJob) -> Generation:
+        raise AssertionError(job)
+
+    def halt(self) -> None:
+        raise AssertionError
+
+    def close(self) -> None:
+        raise AssertionError
