@@ -31,7 +31,7 @@ def render(request: ChatRequest) -> str:
 def pieces_of(request: ChatRequest) -> list[tuple[str, bool]]:
     """Guard, render and cut."""
     guarded, mark = GUARD.write(request)
-    return [tuple(piece) for piece in GUARD.cut(render(guarded), mark)]
+    return [(piece.text, piece.is_plain) for piece in GUARD.cut(render(guarded), mark)]
 
 
 def test_a_request_without_control_tokens_is_not_touched() -> None:
