@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from replay import __version__
 from replay.core.canonical import digest
 from replay.core.errors import ModelError
 from replay.core.types import Digest, Json, Record
@@ -18,7 +17,7 @@ from replay.llm.llamacpp.binding import load_library
 from replay.llm.llamacpp.fingerprint import make_fingerprint
 from replay.llm.llamacpp.jobs import EngineSettings
 from replay.llm.llamacpp.schedule import INVARIANT
-from replay.llm.llamacpp.selftest import REFUSED, SelfTestReport, run_selftest
+from replay.llm.llamacpp.selftest import RECIPE, REFUSED, SelfTestReport, run_selftest
 from replay.llm.runtime import (
     REPAIR,
     RuntimeReport,
@@ -124,11 +123,11 @@ def _selftest(
 ) -> SelfTestReport:
     """Return the kept self-test of this file, build and settings; run it when there is none.
 
-    Another version of this program tests again: it may look at more. An invariant model was shown not to
-    care about threads, sequences and the size of calls, so its result holds for all of them.
+    Another recipe of the checks tests again. An invariant model was shown not to care about any setting, so
+    its result holds for all of them.
     """
-    whatever = digest("selftest", [__version__, runtime.build, settings.context_tokens])
-    exactly = digest("selftest", [__version__, runtime.build, msgspec.to_builtins(settings)])
+    whatever = digest("selftest", [RECIPE, runtime.build])
+    exactly = digest("selftest", [RECIPE, runtime.build, msgspec.to_builtins(settings)])
     for key in (whatever, exactly):
         kept = _read(library.selftest(row, key))
         if kept is not None:

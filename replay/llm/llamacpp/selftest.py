@@ -24,9 +24,12 @@ from replay.core.errors import InputError, MissingExtraError, ModelError
 from replay.core.types import Record
 from replay.llm.llamacpp.jobs import EngineSettings, check_settings
 
-__all__ = ["REFUSED", "SelfTestCheck", "SelfTestReport", "run_selftest"]
+__all__ = ["RECIPE", "REFUSED", "SelfTestCheck", "SelfTestReport", "run_selftest"]
 
 REFUSED: Final = "refused"
+
+RECIPE: Final = 2
+"""Of the checks: what another recipe found is not taken for a result of this one."""
 
 _MODULE: Final = "replay.llm.llamacpp.selftest_process"
 _MAX_REPORT_BYTES: Final = 1 << 20
