@@ -1,0 +1,1 @@
+"""Upstream data files -> tasks: lists rebuilt by the published rules, samples drawn again, noise flagged."""

@@ -1,0 +1,1 @@
+"""What the candidate is asked: prompts in our own words, tool lists, orders."""

@@ -1,0 +1,1 @@
+"""Right and wrong: three ways to read an answer, side by side."""
