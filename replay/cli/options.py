@@ -19,6 +19,7 @@ __all__ = [
     "CandidateName",
     "CandidateProtocol",
     "ContextTokens",
+    "Dialect",
     "ExpectRoot",
     "GeneralMode",
     "Home",
@@ -102,6 +103,13 @@ UserModel = Annotated[
 ]
 ContextTokens = Annotated[
     int, typer.Option("--context", min=256, help="Tokens of one request to a local model, answer included.")
+]
+Dialect = Annotated[
+    str,
+    typer.Option(
+        help="How a local candidate writes calls: auto (its own form, else JSON), native, json-calls, "
+        "or react (lines Thought, Action, Action Input).",
+    ),
 ]
 Threads = Annotated[
     int,

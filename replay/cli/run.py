@@ -54,6 +54,7 @@ def run(
     judge_model: opt.JudgeModel = "",
     user_model: opt.UserModel = "",
     context: opt.ContextTokens = 4096,
+    dialect: opt.Dialect = "auto",
     threads: opt.Threads = 0,
     allow_unpinned: opt.AllowUnpinned = False,
     expect_root: opt.ExpectRoot = "",
@@ -71,7 +72,13 @@ def run(
     asked |= {"judge_runs": judge_runs, "reference": reference, "limit": limit, "trials": trials}
     asked |= {"jobs": jobs, "seed": seed, "keep_errors": keep_errors, "allow_unpinned": allow_unpinned}
     asked |= {"simulator_model": simulator, "judge_model": judge_model, "user_model": user_model}
-    asked |= {"context_tokens": context, "threads": threads, "out": str(out or ""), "home": str(home or "")}
+    asked |= {
+        "context_tokens": context,
+        "threads": threads,
+        "dialect": dialect,
+        "out": str(out or ""),
+        "home": str(home or ""),
+    }
     asked |= {"select": tuple(select or ()), "bases": tuple(map(str, base or ()))}
     asked |= {"overlay": str(overlay or ""), "options": opt.parse_options(option)}
     return _execute(RunRequest(**asked, modes=modes), Screen(json=json), expect_root)

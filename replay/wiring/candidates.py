@@ -13,6 +13,7 @@ from replay.core.errors import InputError
 from replay.core.protocols import Benchmark
 from replay.core.types import Json
 from replay.llm.scripted import ScriptedCandidate
+from replay.store.answers import model_scope
 from replay.wiring.library import Library
 from replay.wiring.roles import ModelPlan, RolePlan
 from replay.wiring.sources import MODEL, RECORDED, SCRIPTED, CandidatePlan
@@ -66,23 +67,28 @@ def choose_role(
     *,
     find: FindModel | None,
     describe: Callable[[Json], Json],
+    takes_script: bool = False,
 ) -> RolePlan | None:
     """Read the word of a role beside the candidate: `model:NAME`, a recorded name, or nothing.
 
     rows: identities of the models that are recorded in this role, by name.
     find: finds local models; without it `model:NAME` is the recorded one of that name.
     describe: identity of a model -> its identity in the role.
+    takes_script: `scripted:FILE` may speak in this role too, in every mode.
 
     Errors:  InputError listing the recorded names; ModelError for a local model that cannot be had.
     """
     if not word:
         return None
     kind, colon, name = word.partition(":")
+    if colon and kind == SCRIPTED and takes_script:
+        return _scripted_role(name)
     if colon and kind != MODEL:
+        script = "scripted:FILE, " if takes_script else ""
         raise InputError(
             f"unknown kind of model {kind!r}",
             where=f"{option} {word}",
-            expected="model:NAME, or the name of a recorded one",
+            expected=f"model:NAME, {script}or the name of a recorded one",
         )
     if colon and find is not None:
         model = find(name)
@@ -97,6 +103,11 @@ def choose_role(
             next_step=f"did you mean {close[0]}?" if close else "--mode replay asks a local model:NAME",
         )
     return RolePlan(name=wanted, identity=rows[wanted])
+
+
+def _scripted_role(path: str) -> RolePlan:
+    identity = ScriptedCandidate.load(Path(path)).identity
+    return RolePlan(name=model_scope(identity), identity=identity, script=path)
 
 
 def choose_judge(name: str, library: Library) -> Json:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from replay.core.errors import InternalError
+from replay.core.errors import InputError, InternalError
 from replay.core.keys import SIMULATED
 from replay.core.protocols import Benchmark, Settings
 from replay.core.types import Json, Mode, Record
@@ -20,7 +20,7 @@ from replay.tools.simulator import describe_simulator
 from replay.wiring.candidates import FindModel, choose_candidate, choose_judge, choose_role
 from replay.wiring.library import CandidateRow, JudgeRow, Library, RoleRow
 from replay.wiring.requests import RunRequest
-from replay.wiring.roles import ModelPlan, ModelWish, RolePlan
+from replay.wiring.roles import AUTO, ModelPlan, ModelWish, RolePlan
 from replay.wiring.sources import (
     JUDGE_MAKER,
     AnswerPlan,
@@ -34,8 +34,14 @@ __all__ = ["cast_answers", "cast_candidate", "describe_makers", "find_models"]
 
 
 def cast_candidate(request: RunRequest, benchmark: Benchmark, library: Library) -> CandidatePlan:
-    """Find the agent that is evaluated. Errors: those of choosing."""
-    find = _finder(request, request.modes.candidate)
+    """Find the agent that is evaluated. Errors: those of choosing; InputError for a dialect nobody speaks."""
+    if request.dialect != AUTO and not request.candidate.startswith("model:"):
+        raise InputError(
+            f"candidate {request.candidate!r} is no local model",
+            where="--dialect",
+            expected="model:NAME or model:FILE.gguf, which has a dialect",
+        )
+    find = _finder(request, request.modes.candidate, dialect=request.dialect)
     return choose_candidate(request.candidate, request.candidate_name, benchmark, library, find=find)
 
 
@@ -44,11 +50,10 @@ def cast_answers(
 ) -> AnswerPlan:
     """Find everyone else and put the plan of answers together. Errors: those of choosing."""
     modes, seed = request.modes, settings.seed
-    judges = {name: row.identity for name, row in library.judges().items()}
     judge_model = choose_role(
         request.judge_model,
         "--judge-model",
-        judges,
+        {name: row.identity for name, row in library.judges().items()} | _recorded(library, _JUDGE_MODELS),
         find=_finder(request, modes.judge),
         describe=partial(describe_judge, seed=seed),
     )
@@ -64,12 +69,15 @@ def cast_answers(
         simulator=request.simulator,
         judge_maker=request.judge_maker,
         keep_errors=request.keep_errors,
+        without=request.without,
+        fresh=request.fresh,
         user_model=choose_role(
             request.user_model,
             "--user-model",
             _recorded(library, _USERS),
             find=_finder(request, modes.user),
             describe=_same,
+            takes_script=True,
         ),
         simulator_model=choose_role(
             request.simulator_model,
@@ -100,7 +108,13 @@ def describe_makers(answers: AnswerPlan, settings: Settings) -> dict[str, tuple[
         )
     if JUDGE_MAKER in made:
         judge = made[JUDGE_MAKER]
-        rows["judges"] = (JudgeRow(name=_name(answers.judge_model, judge), identity=judge),)
+        name = _name(answers.judge_model, judge)
+        # A table of their own: an archive's judge stays the one that is read when none is named.
+        rows |= (
+            {"judges": (JudgeRow(name=name, identity=judge),)}
+            if answers.judge_model is None
+            else {_JUDGE_MODELS: (RoleRow(name=name, identity=judge),)}
+        )
     if SIMULATED in made:
         simulator = made[SIMULATED]
         rows[_SIMULATORS] = (RoleRow(name=_name(answers.simulator_model, simulator), identity=simulator),)
@@ -109,7 +123,7 @@ def describe_makers(answers: AnswerPlan, settings: Settings) -> dict[str, tuple[
     return rows
 
 
-_SIMULATORS, _USERS = "simulators", "users"
+_SIMULATORS, _USERS, _JUDGE_MODELS = "simulators", "users", "judge-models"
 
 
 def find_models(finder: str, wish: ModelWish | None = None) -> FindModel:
@@ -127,7 +141,7 @@ def find_models(finder: str, wish: ModelWish | None = None) -> FindModel:
     return find
 
 
-def _finder(request: RunRequest, mode: Mode) -> FindModel | None:
+def _finder(request: RunRequest, mode: Mode, *, dialect: str = AUTO) -> FindModel | None:
     """How a run finds local models; None where none may be asked."""
     if not may_ask_models(mode):
         return None
@@ -137,6 +151,7 @@ def _finder(request: RunRequest, mode: Mode) -> FindModel | None:
         allow_unpinned=request.allow_unpinned,
         context_tokens=request.context_tokens,
         threads=request.threads,
+        dialect=dialect,
     )
     return find_models(request.finder, wish)
 

@@ -40,7 +40,7 @@ def find_model(word: str, wish: ModelWish) -> ModelPlan:
     trained = row.facts.context_tokens or wish.context_tokens
     settings = EngineSettings(context_tokens=min(wish.context_tokens, trained))
     card = make_card(row, library, settings=settings, allow_unpinned=wish.allow_unpinned)
-    dialect = choose_dialect({_TEMPLATE: read_gguf(row.path).text(_TEMPLATE)})
+    dialect = choose_dialect({_TEMPLATE: read_gguf(row.path).text(_TEMPLATE)}, calls=wish.dialect)
     if card.selftest.schedule == INVARIANT:
         # Threads change no bit under this schedule; worker processes share the processors.
         settings = replace(settings, threads=wish.threads or max(1, count_cpus() // wish.jobs))
@@ -58,6 +58,7 @@ def find_model(word: str, wish: ModelWish) -> ModelPlan:
         weights=str(row.path),
         schedule=card.selftest.schedule,
         settings=settings,
+        dialect=wish.dialect,
         is_unpinned=not card.runtime.is_pinned,
     )
 
@@ -66,7 +67,8 @@ def open_voice(plan: ModelPlan) -> Voice:
     """Load a model and the dialect it speaks. Errors: ModelError when the file cannot be loaded."""
     engine = LocalEngine(Path(plan.weights), plan.settings, schedule=plan.schedule)
     metadata = engine.metadata()
-    dialect = choose_dialect(metadata, bos=_spell(engine, metadata, _BOS), eos=_spell(engine, metadata, _EOS))
+    begin, end = (_spell(engine, metadata, key) for key in (_BOS, _EOS))
+    dialect = choose_dialect(metadata, bos=begin, eos=end, calls=plan.dialect)
     return Voice(engine, dialect, Guard(engine.control_texts()))
 
 
@@ -78,8 +80,8 @@ class ModelPool:
         self._loaded: dict[str, LocalWeights] = {}
 
     def get(self, plan: ModelPlan) -> LocalWeights:
-        """Return the weights of a plan; plans of one file share them. Nothing is loaded yet."""
-        place = f"{plan.opener} {plan.weights or plan.name}"
+        """Return the weights of a plan; plans of one file and dialect share them. Nothing is loaded yet."""
+        place = f"{plan.opener} {plan.dialect} {plan.weights or plan.name}"
         if place not in self._loaded:
             self._loaded[place] = LocalWeights(lambda: _open(plan))
         return self._loaded[place]

@@ -61,7 +61,7 @@ class JudgeRow(Record, frozen=True, kw_only=True):
 
 
 class RoleRow(Record, frozen=True, kw_only=True):
-    """One model whose answers in a role are in an archive (tables `simulators` and `users`, id = name)."""
+    """One model whose answers in a role are in an archive, in a table of the role; id = name."""
 
     name: str
     identity: Json
@@ -111,7 +111,7 @@ class Library:
         return {row.name: row for row in self._rows("judges", JudgeRow)}
 
     def roles(self, table: str) -> dict[str, RoleRow]:
-        """Models in a role by name; `table` is simulators or users."""
+        """Models in a role by name; `table` is simulators, users or judge-models."""
         return {row.name: row for row in self._rows(table, RoleRow)}
 
     def differences(self) -> tuple[KnownDifference, ...]:

@@ -27,12 +27,13 @@ from replay.core.types import (
     SnapshotKind,
 )
 from replay.engine.rundir.checking import RunFinding
+from replay.llm.dialects.choose import CALL_FORMS
 from replay.llm.local import LocalModel
 from replay.store.answers import make_completion_snapshot
 from replay.store.pending import SnapshotReader
 from replay.wiring.casting import find_models
 from replay.wiring.engines import ModelPool
-from replay.wiring.roles import CONTEXT_TOKENS, ModelPlan, ModelWish
+from replay.wiring.roles import AUTO, CONTEXT_TOKENS, ModelPlan, ModelWish
 
 __all__ = ["Recomputed", "completions_behind", "recompute"]
 
@@ -155,8 +156,12 @@ class _Here:
         # What a model's context holds is a part of its identity: ask for the same.
         context = identity.get("context")
         room = context if isinstance(context, int) and context > 0 else CONTEXT_TOKENS
+        # The form of calls too; a model's own comes out of its template again.
+        form = identity.get("dialect")
+        dialect = form if form in CALL_FORMS else AUTO
+        wish = ModelWish(home=self._home, context_tokens=room, dialect=dialect)
         try:
-            plan = find_models(self._finder, ModelWish(home=self._home, context_tokens=room))(name)
+            plan = find_models(self._finder, wish)(name)
         except ModelError as error:
             return f"{name}: {error.what}"
         if canonical_bytes(plan.identity) == canonical_bytes(identity):

@@ -8,7 +8,7 @@ import msgspec
 
 from replay.core.types import Json, Record
 from replay.wiring.modes import Modes
-from replay.wiring.roles import CONTEXT_TOKENS
+from replay.wiring.roles import AUTO, CONTEXT_TOKENS
 
 __all__ = ["FINDER", "RunRequest"]
 
@@ -36,6 +36,10 @@ class RunRequest(Record, frozen=True, kw_only=True):
     bases: tuple[str, ...] = ()
     overlay: str = ""
     """Overlay of an earlier run to read; an input of the run, by its digest."""
+    without: tuple[str, ...] = ()
+    """Globs of tools whose recorded answers are not served, as if their APIs had gone."""
+    fresh: bool = False
+    """Compute generated answers anew instead of reading those that are recorded."""
     keep_errors: bool = False
     live: str = ""
     simulator: str = ""
@@ -49,6 +53,8 @@ class RunRequest(Record, frozen=True, kw_only=True):
     """Generate with a llama.cpp build that is not the pinned one; marks the run."""
     context_tokens: int = CONTEXT_TOKENS
     """Room of one request to a local model."""
+    dialect: str = AUTO
+    """How a local candidate writes calls: one of `replay.llm.dialects.choose.CALL_FORMS`."""
     threads: int = 0
     """Threads that a worker computes with; 0: its share of the processors. Changes nothing but the time."""
     finder: str = FINDER

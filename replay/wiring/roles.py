@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from replay.core.types import Json, Record
 from replay.llm.llamacpp.jobs import EngineSettings
 
-__all__ = ["CONTEXT_TOKENS", "OPENER", "ModelPlan", "ModelWish", "RolePlan"]
+__all__ = ["AUTO", "CONTEXT_TOKENS", "OPENER", "ModelPlan", "ModelWish", "RolePlan"]
 
 OPENER: Final = "replay.wiring.engines:open_voice"
 """Loads a model of the weights folder with the local engine."""
@@ -16,6 +16,10 @@ OPENER: Final = "replay.wiring.engines:open_voice"
 
 CONTEXT_TOKENS: Final = 4096
 """Of one request, prompt and answer; a model that was trained on fewer gets what it was trained on."""
+
+
+AUTO: Final = "auto"
+"""A model's own form of calls where it has one, else JSON."""
 
 
 class ModelWish(NamedTuple):
@@ -29,6 +33,8 @@ class ModelWish(NamedTuple):
     context_tokens: int = CONTEXT_TOKENS
     threads: int = 0
     """Threads of one worker process; 0: its share of the processors."""
+    dialect: str = AUTO
+    """How it writes calls."""
 
 
 class ModelPlan(Record, frozen=True, kw_only=True):
@@ -44,6 +50,7 @@ class ModelPlan(Record, frozen=True, kw_only=True):
     schedule: str = "invariant"
     """Which schedule its self-test decided for."""
     settings: EngineSettings = EngineSettings()
+    dialect: str = AUTO
     opener: str = OPENER
     """`module:function` that loads it."""
     is_unpinned: bool = False
@@ -59,3 +66,5 @@ class RolePlan(Record, frozen=True, kw_only=True):
     """Identity in the role: the model's, and what the role adds (prompt, sampling, seed)."""
     model: ModelPlan | None = None
     """The model that can make new answers; None: only recorded ones are read."""
+    script: str = ""
+    """Script file that speaks instead of a model; never hashed and never stored."""

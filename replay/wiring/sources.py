@@ -22,6 +22,7 @@ from replay.llm.judges import JudgeChain, RecordedJudge, RecordingJudge
 from replay.llm.local import LocalModel
 from replay.llm.recorded import ChainedModels, RecordedModel, RecordingModels
 from replay.llm.scripted import ScriptedCandidate
+from replay.store.hiding import HidingStore, is_made_by_model, is_recorded_of
 from replay.store.layers import LayeredStore
 from replay.store.pending import PendingOverlay, SnapshotReader
 from replay.tools.examples import ExampleBook
@@ -86,6 +87,10 @@ class AnswerPlan(Record, frozen=True, kw_only=True):
     judge_maker: str = ""
     """`module:function` that makes a judge which can decide; not looked at in a strict run."""
     keep_errors: bool = False
+    without: tuple[str, ...] = ()
+    """Globs of tools whose recorded answers are not served."""
+    fresh: bool = False
+    """Generated answers that are recorded are not read, so that models answer again."""
     user_model: RolePlan | None = None
     simulator_model: RolePlan | None = None
     judge_model: RolePlan | None = None
@@ -164,16 +169,16 @@ class _Workshop:
         self, plan: AnswerPlan, frozen: LayeredStore, layered: LayeredStore, pool: ModelPool
     ) -> None:
         self._plan = plan
-        self._frozen = frozen
-        self._layered = layered
+        self._frozen = _view(frozen, plan)
+        self._layered = _view(layered, plan)
         self._pool = pool
         self._recipe = recipe_for(plan.benchmark)
-        self._reporter = _make_reporter(plan, frozen)
+        self._reporter = _make_reporter(plan, frozen, self._frozen)
         self._form = api_form(plan.benchmark)
-        self._examples = ExampleBook(frozen)
+        self._examples = ExampleBook(self._frozen)
         # A script is a file of the user's: deterministic, offline, and so allowed in every mode.
-        is_scripted = plan.candidate.kind == SCRIPTED
-        self._script = ScriptedCandidate.load(Path(plan.candidate.path)) if is_scripted else None
+        self._script = _load_script(plan.candidate.path if plan.candidate.kind == SCRIPTED else "")
+        self._user_script = _load_script("" if plan.user_model is None else plan.user_model.script)
         tools, judge = plan.modes.tools, plan.modes.judge
         self._live = self._made(plan.live if tools is Mode.RECORD else "")
         self._stand_in = self._made(plan.simulator if tools is not Mode.STRICT else "")
@@ -185,8 +190,7 @@ class _Workshop:
         plan = self._plan
         chat: dict[Role, ChatModelFactory] = {Role.CANDIDATE: self._candidate(pending, meter)}
         if plan.user_model is not None:
-            user = plan.user_model
-            chat[Role.USER] = self._chat(plan.modes.user, user.identity, user.model, pending, meter)
+            chat[Role.USER] = self._user(plan.user_model, pending, meter)
         return Answerers(
             chat=chat,
             tools=Resolver(self._tool_sources(pending, meter), self._recipe, self._reporter),
@@ -205,10 +209,19 @@ class _Workshop:
         mode, candidate = self._plan.modes.candidate, self._plan.candidate
         if self._script is None:
             return self._chat(mode, candidate.identity, candidate.model, pending, meter)
+        return self._scripted(mode, self._script, pending)
+
+    def _user(self, role: RolePlan, pending: PendingOverlay, meter: CostMeter) -> ChatModelFactory:
+        mode = self._plan.modes.user
+        if self._user_script is None:
+            return self._chat(mode, role.identity, role.model, pending, meter)
+        return self._scripted(mode, self._user_script, pending)
+
+    def _scripted(self, mode: Mode, script: ScriptedCandidate, pending: PendingOverlay) -> ChatModelFactory:
         if mode is not Mode.RECORD:
-            return self._script
-        recorder = RecordingModels(self._script, pending, keep_errors=self._plan.keep_errors)
-        return ChainedModels(RecordedModel(pending, candidate.identity, archive=self._plan.archive), recorder)
+            return script
+        recorder = RecordingModels(script, pending, keep_errors=self._plan.keep_errors)
+        return ChainedModels(RecordedModel(pending, script.identity, archive=self._plan.archive), recorder)
 
     def _chat(
         self, mode: Mode, identity: Json, model: ModelPlan | None, pending: PendingOverlay, meter: CostMeter
@@ -265,15 +278,25 @@ class _Workshop:
         return JudgeChain(recorded, makers)
 
 
+def _load_script(path: str) -> ScriptedCandidate | None:
+    return ScriptedCandidate.load(Path(path)) if path else None
+
+
 def _speaker(chat: ChainedModels | RecordedModel) -> ChatModel:
     """One chat model for all that a role is asked in an episode: recorded and local ones keep no state."""
     return chat.for_episode("", trial=0)
 
 
-def _make_reporter(plan: AnswerPlan, frozen: LayeredStore) -> MissReporter:
+def _view(store: SnapshotReader, plan: AnswerPlan) -> SnapshotReader:
+    """What of a store a run may see."""
+    seen = HidingStore(store, is_made_by_model) if plan.fresh else store
+    return HidingStore(seen, is_recorded_of(plan.without)) if plan.without else seen
+
+
+def _make_reporter(plan: AnswerPlan, frozen: LayeredStore, seen: SnapshotReader) -> MissReporter:
     error: type[MissError] = RecordMissError if plan.modes.tools is Mode.RECORD else MissError
     return MissReporter(
-        frozen,
+        seen,
         archive=plan.archive,
         tools=(name for name in frozen.scopes(SnapshotKind.API) if not name.startswith(f"{SIMULATED}:")),
         command=f"replay run {plan.archive} --select {{task}} --mode record",

@@ -196,3 +196,26 @@ def test_the_default_model_plays_live(tmp_path: Path, monkeypatch: pytest.Monkey
     )  # fmt: skip
     assert runs[0]["roots"]["trajectories"] == strict.document["roots"]["trajectories"]
     assert runs[0]["roots"]["verdicts"] == strict.document["roots"]["verdicts"]
+
+
+def test_a_candidate_may_write_calls_in_lines_of_text(site: Site) -> None:
+    """Another dialect is another candidate; its answers are computed again in that dialect."""
+    words = ("--candidate", "model:tiny", "--limit", "2", *SHORT)
+    usual = site.run("usual", *words)
+    lines = site.run("lines", *words, "--dialect", "react")
+    assert usual.document["run_root"] != lines.document["run_root"]
+    found = site.verify("lines")
+    assert found["ok"], found
+    assert found["answers"]["generated"] == found["answers"]["recomputed"] > 0
+
+
+@pytest.mark.parametrize(
+    ("candidate", "dialect", "said"),
+    [("model:tiny", "xml", "form of calls 'xml'"), ("cot", "react", "candidate 'cot' is no local model")],
+)
+def test_a_dialect_that_cannot_be_had_is_refused(site: Site, candidate: str, dialect: str, said: str) -> None:
+    """An unknown one, and any for a candidate that no model plays."""
+    words = ("run", ARCHIVE, "--candidate", candidate, "--dialect", dialect, "--home", site.home)
+    refused = run_command(*words, "--out", site.folder / "refused")
+    assert 3 == refused.code
+    assert said in refused.err
