@@ -12,9 +12,9 @@ Outcomes (what an episode ends with and evaluators read):
 
 * normal and special categories: `{"output": TEXT}`, the candidate's whole text;
 * agent categories: `{"result": [{CLASS: {ATTRIBUTE: VALUE}}, ...], "process": [MESSAGE, ...]}`: the saved
-  attributes of every involved class, in the order of `involved_classes`, empty when nothing was ever executed,
-  and the agent's messages that went to execution, raw and in order. Names of attributes and integer names
-  inside are texts, as in a result file.
+  attributes of every involved class, in the order of `involved_classes`, empty when nothing was ever
+  executed, and the agent's messages that went to execution, raw and in order. Names of attributes and
+  integer names inside are texts, as in a result file.
 
 None in place of an outcome means that nothing was produced.
 """
