@@ -1,0 +1,1 @@
+"""Upstream scenarios, in the dumped form, to tasks and tool specs."""

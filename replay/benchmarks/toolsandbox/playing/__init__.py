@@ -1,0 +1,1 @@
+"""The conversation: who speaks when, what each sees, and how it ends."""

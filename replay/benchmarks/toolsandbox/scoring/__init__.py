@@ -1,0 +1,1 @@
+"""Similarities, milestones, minefields and figures."""
