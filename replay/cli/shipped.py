@@ -40,13 +40,11 @@ def shipped(
 
 def _replay(out: Path, screen: Screen, jobs: int, home: Path | None) -> int:
     from replay.core.errors import DivergedError
-    from replay.wiring.shipped import replay_shipped
+    from replay.wiring.shipped import Place, replay_shipped
 
     results: list[ShippedRun] = []
     for result in replay_shipped(
-        out,
-        jobs=jobs,
-        home=home,
+        Place(out=out, home=home, jobs=jobs),
         starting=lambda run: screen.log(f"[replay] {run.archive}, candidate {run.candidate}, strict"),
     ):
         _show(result, screen)

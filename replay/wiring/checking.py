@@ -196,8 +196,13 @@ def _replay_plan(run: Run, library: Library, answers: LayeredStore, candidate: s
             simulator_model=_role(inputs.models, SIMULATED),
             judge_model=_role(inputs.models, JUDGE_MAKER),
             seed=inputs.settings.seed,
+            without=_without(inputs.extra),
         ),
     )
+
+
+def _without(extra: Json) -> tuple[str, ...]:
+    return tuple(extra.get("without", ())) if isinstance(extra, dict) else ()
 
 
 def _role(models: Mapping[str, Json], name: str) -> RolePlan | None:

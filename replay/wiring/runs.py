@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -160,6 +160,13 @@ def prepare_run(request: RunRequest) -> Prepared:
 
 def _refuse_contradictions(request: RunRequest) -> None:
     """Refuse options that cannot hold together. Errors: UsageError."""
+    if request.fresh and request.modes == STRICT:
+        raise UsageError(
+            "a strict run computes nothing",
+            where="--fresh",
+            expected="--mode replay",
+            next_step="leave out --fresh to read the recorded answers",
+        )
     if request.overlay and request.modes == STRICT:
         raise UsageError(
             "a strict run reads no overlay",
@@ -214,14 +221,26 @@ def _manifest(
             plan=digest_plan(plan),
             planned=len(plan),
             recipe_version=RECIPE_VERSION,
-            fingerprint={model.name: model.fingerprint for model in models_in_use(work.answers)} or None,
+            fingerprint=_fingerprints(models) or None,
+            extra={"without": sorted(request.without)} if request.without else None,
         ),
         conditions=_conditions(request, work),
     )
 
 
+def _fingerprints(models: Mapping[str, Json]) -> dict[str, Json]:
+    """Numeric fingerprints of local models: of this machine, or of the one that made recorded answers."""
+    bare = [
+        identity["model"] if isinstance(identity.get("model"), dict) else identity
+        for identity in models.values()
+        if isinstance(identity, dict)
+    ]
+    return {str(model.get("model")): model["fingerprint"] for model in bare if "fingerprint" in model}
+
+
 def _conditions(request: RunRequest, work: WorkPlan) -> dict[str, Json]:
     conditions = {"modes": msgspec.to_builtins(request.modes), "program": __version__}
+    conditions |= {"fresh": True} if request.fresh else {}
     unpinned = sorted({model.name for model in models_in_use(work.answers) if model.is_unpinned})
     # A run that no pinned build made says so for good: on another machine it may not come out again.
     return conditions | ({"unpinned": unpinned} if unpinned else {})

@@ -15,20 +15,40 @@ from replay.wiring.modes import STRICT
 from replay.wiring.places import expected_roots_file, shipped_folder
 from replay.wiring.runs import RunReport, RunRequest, execute_run
 
-__all__ = ["ExpectedRun", "ShippedRun", "load_expected", "replay_shipped"]
+__all__ = ["ExpectedRun", "Place", "ShippedRun", "load_expected", "replay_shipped", "request_of"]
 
 
-class ExpectedRun(Record, frozen=True, kw_only=True):
-    """One run whose root is recorded beside the shipped archives."""
+class ExpectedRun(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One run whose root is recorded beside the shipped archives: what to ask for, and what comes out."""
 
     archive: str
     """File name of the archive."""
     archive_root: str
     candidate: str
+    protocol: str = ""
+    """Empty: the one that was recorded with the candidate; the same holds for options that are not given."""
+    options: dict[str, Json] = msgspec.field(default_factory=dict)
     reference: str = ""
     trials: int = 1
-    options: dict[str, Json] = msgspec.field(default_factory=dict)
+    select: tuple[str, ...] = ()
+    user: str = ""
+    """Recorded user, simulator and judge model by name; empty for none."""
+    simulator: str = ""
+    judge_model: str = ""
+    judge_runs: int | None = None
+    without: tuple[str, ...] = ()
+    """Tools whose recorded answers are not served."""
+    is_live: bool = False
+    """True for a run that a machine with the model plays again, to the same root."""
     run_root: str
+
+
+class Place(Record, frozen=True, kw_only=True):
+    """Where shipped runs are played and with how many processes; changes nothing but time and paths."""
+
+    out: Path
+    home: Path | None = None
+    jobs: int = 1
 
 
 class ShippedRun(Record, frozen=True, kw_only=True):
@@ -64,23 +84,35 @@ def load_expected() -> tuple[ExpectedRun, ...]:
         raise DamagedError(f"not a list of recorded run roots: {error}", where=path.name) from None
 
 
-def replay_shipped(
-    out: Path, *, jobs: int = 1, home: Path | None = None, starting: Callable[[ExpectedRun], None]
-) -> Iterator[ShippedRun]:
-    """Replay every shipped run in STRICT into folders below `out`, fresh each time."""
+def request_of(expected: ExpectedRun, archive: Path, place: Place) -> RunRequest:
+    """Ask for a recorded run in STRICT; `place.out` becomes its run directory."""
+    return RunRequest(
+        archive=str(archive),
+        candidate=expected.candidate,
+        protocol=expected.protocol,
+        options=expected.options,
+        reference=expected.reference,
+        trials=expected.trials,
+        select=expected.select,
+        user_model=expected.user,
+        simulator_model=expected.simulator,
+        judge_model=expected.judge_model,
+        judge_runs=expected.judge_runs,
+        without=expected.without,
+        modes=STRICT,
+        jobs=place.jobs,
+        out=str(place.out),
+        home=str(place.home or ""),
+    )
+
+
+def replay_shipped(place: Place, *, starting: Callable[[ExpectedRun], None]) -> Iterator[ShippedRun]:
+    """Replay every shipped run in STRICT into folders below `place.out`, fresh each time."""
     for number, expected in enumerate(load_expected()):
         starting(expected)
         archive = shipped_folder() / expected.archive
-        request = RunRequest(
-            archive=str(archive),
-            candidate=expected.candidate,
-            reference=expected.reference,
-            trials=expected.trials,
-            options=expected.options,
-            modes=STRICT,
-            jobs=jobs,
-            out=str(out / f"{number:02d}-{archive.stem}-{expected.candidate}"),
-            home=str(home or ""),
+        name = f"{number:02d}-{archive.stem}-{expected.candidate}"
+        report = execute_run(
+            request_of(expected, archive, msgspec.structs.replace(place, out=place.out / name))
         )
-        report = execute_run(request)
         yield ShippedRun(expected=expected, archive_root=read_manifest(archive).root, report=report)

@@ -1,0 +1,85 @@
+"""The suites that ship, as plain data: what is imported, who plays it, and which runs have a recorded root.
+
+A suite is a folder below `sources/` in its benchmark's own upstream layout, with beside it
+
+    scripts/NAME.json      what a scripted candidate says
+    users/NAME.json        what a scripted user says to it (benchmarks with conversations)
+    judge/RUBRIC.json      verdicts written by hand (benchmarks with a judge)
+    models/NAME.replay     what a local model said, recorded by snapshots/record.py
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from replay.core.types import Json, Record
+
+__all__ = ["SUITES", "ModelPlay", "Play", "Suite", "find_suite"]
+
+
+class Play(Record, frozen=True, kw_only=True):
+    """One scripted candidate: it is played against the recorded answers, and its run gets a recorded root."""
+
+    candidate: str
+    """Name of `scripts/NAME.json`."""
+    user: str = ""
+    """Name of `users/NAME.json`; empty where nobody speaks to the candidate."""
+    protocol: str = ""
+    options: dict[str, Json] = msgspec.field(default_factory=dict)
+    reference: str = ""
+    """Candidate, played before, that this one is compared with."""
+
+
+class ModelPlay(Record, frozen=True, kw_only=True):
+    """One run of a local model that is recorded and ships."""
+
+    model: str
+    """Its name in models/*.toml, and in the archive."""
+    protocol: str = ""
+    options: dict[str, Json] = msgspec.field(default_factory=dict)
+    select: tuple[str, ...] = ()
+    trials: int = 1
+    simulates: bool = False
+    """The model also answers calls that nothing recorded answers."""
+    judges: bool = False
+    """The model also judges."""
+    judge_runs: int = 1
+    speaks_as_user: bool = False
+    """The model also plays the user."""
+    without: tuple[str, ...] = ()
+    """Tools whose recorded answers are not served, as if their APIs had gone."""
+    live: tuple[str, ...] = ()
+    """Tasks that `replay shipped --live` plays live; frozen answers of all tasks are replayed either way."""
+
+
+class Suite(Record, frozen=True, kw_only=True):
+    """One shipped archive."""
+
+    name: str
+    version: str
+    benchmark: str
+    options: dict[str, Json] = msgspec.field(default_factory=dict)
+    """Options of the importer."""
+    plays: tuple[Play, ...] = ()
+    models: tuple[ModelPlay, ...] = ()
+
+
+SUITES: Final = (
+    Suite(
+        name="stabletoolbench-mini",
+        version="1.0",
+        benchmark="stabletoolbench",
+        plays=(
+            Play(candidate="cot", protocol="CoT@1"),
+            Play(candidate="dfs", protocol="DFS_woFilter_w2", reference="cot"),
+            Play(candidate="weak", protocol="CoT@1"),
+        ),
+    ),
+)
+
+
+def find_suite(name: str) -> Suite | None:
+    """Return the suite of that name."""
+    return next((suite for suite in SUITES if suite.name == name), None)
