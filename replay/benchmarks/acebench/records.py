@@ -4,9 +4,9 @@ Tasks. `Task.id` is the upstream id with its language before it (`en/normal_atom
 `<language>/<category>` with the upstream name of the category. Every turn of a session is a task of its own
 (`en/normal_multi_turn_user_adjust_3_1`: session 3, turn 1), as upstream scores them.
 
-`Task.data` has the upstream names: language, category, id, question, time, profile, path, involved_classes,
-and as JSON *texts* function, initial_config, ground_truth, mile_stone. Texts, because two things matter to
-the official checker that canonical JSON does not keep: the order of names, and `5.0` against `5`.
+`Task.data` has the upstream names: language, category, id, question, time, profile, involved_classes, wording,
+and as JSON *texts* function, initial_config, path, ground_truth, mile_stone. Texts, because two things matter
+to the official checker that canonical JSON does not keep: the order of names, and `5.0` against `5`.
 
 Outcomes (what an episode ends with and evaluators read):
 
@@ -85,12 +85,14 @@ class AceTask(Record, frozen=True, kw_only=True):
     ground_truth: Json = None
     mile_stone: Json = None
     """A list of texts, or a list of such lists (alternatives); None outside agent categories."""
+    wording: dict[str, str] = msgspec.field(default_factory=dict)
+    """Upstream prompt texts by name, the language's ending taken off; empty unless the import read them."""
 
     @property
     def alternatives(self) -> tuple[tuple[str, ...], ...]:
         """Lists of milestones, any one of which will do."""
         stones = self.mile_stone or []
-        if stones and all(isinstance(stone, list) for stone in stones):
+        if stones and isinstance(stones[0], list):
             return tuple(tuple(stone) for stone in stones)
         return (tuple(stones),)
 
@@ -110,6 +112,7 @@ class _Data(Record, frozen=True, kw_only=True):
     path: str = "[]"
     involved_classes: tuple[str, ...] = ()
     mile_stone: str = "null"
+    wording: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 _TEXTS: Final = ("function", "initial_config", "path", "ground_truth", "mile_stone")
