@@ -1,0 +1,217 @@
+"""One HTTP exchange as data: what a REST client asked and what came back, ready for keys and snapshots.
+
+Everything of a request is in its key (method, path, query in its order, headers, body as a JSON value where
+it is one) but for the headers named below, each with its reason. An answer keeps its bytes, and where it was
+streamed the cuts between its events, so that a replay gives a client exactly what it got.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+from typing import Final
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from replay.core.canonical import canonical_bytes, parse_json
+from replay.core.errors import CanonicalError, DamagedError, InputError
+from replay.core.types import CallRequest, Json, Record
+
+__all__ = ["HTTP", "NOT_IN_HTTP_KEY", "HttpAnswer", "HttpRequest", "call_of", "read_answer", "write_answer"]
+
+HTTP: Final = "http"
+"""Benchmark namespace of exchanges that belong to no benchmark."""
+
+MAX_BODY_BYTES: Final = 16 * 1024 * 1024
+"""Bodies over it are refused by name, as the store refuses longer values."""
+
+_HOP: Final = "between one client and one server; says nothing of what is asked"
+_CLIENT: Final = "names the client program, its version or one attempt of it"
+_WHO: Final = "says who asks: a credential, never stored"
+_LENGTH: Final = "follows from the body"
+
+NOT_IN_HTTP_KEY: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "accept-encoding": _HOP,
+        "connection": _HOP,
+        "expect": _HOP,
+        "host": "the upstream's name stands for it",
+        "keep-alive": _HOP,
+        "proxy-*": _HOP,
+        "te": _HOP,
+        "trailer": _HOP,
+        "transfer-encoding": _HOP,
+        "upgrade": _HOP,
+        "via": _HOP,
+        "forwarded": _HOP,
+        "x-forwarded-*": _HOP,
+        "x-real-ip": _HOP,
+        "content-length": _LENGTH,
+        "user-agent": _CLIENT,
+        "x-stainless-*": _CLIENT,
+        "x-request-id": _CLIENT,
+        "traceparent": _CLIENT,
+        "tracestate": _CLIENT,
+        "baggage": _CLIENT,
+        "sentry-trace": _CLIENT,
+        "idempotency-key": _CLIENT,
+        "authorization": _WHO,
+        "cookie": _WHO,
+        "*api-key": _WHO,
+        "*api_key": _WHO,
+        "*apikey": _WHO,
+        "*-token": _WHO,
+        "openai-organization": _WHO,
+        "openai-project": _WHO,
+    }
+)
+"""Header names (globs, lower case) that are left out of a key, each with its reason."""
+
+_NOT_SERVED: Final = frozenset(
+    {"connection", "keep-alive", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade"}
+    | {"content-length", "content-encoding", "set-cookie", "date"}
+)
+"""Answer headers that are not kept: of one connection, computed anew, or somebody's session."""
+
+_BOUNDARY: Final = re.compile(r"boundary=(?:\"([^\"]{1,70})\"|([^\s;,\"]{1,70}))", re.IGNORECASE)
+_FIXED_BOUNDARY: Final = "replay-boundary"
+
+
+class HttpRequest(Record, frozen=True, kw_only=True):
+    """What a client asked."""
+
+    upstream: str
+    """Name of the upstream, or the origin (`https://api.example.org`) where none was declared."""
+    method: str
+    path: str
+    """With its percent signs, as it was sent."""
+    query: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+
+class HttpAnswer(Record, frozen=True, kw_only=True):
+    """What came back."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    """After content decoding: what the client reads."""
+    cuts: tuple[int, ...] = ()
+    """Lengths of the parts a streamed body came in; empty for one that was not streamed."""
+
+    @property
+    def parts(self) -> tuple[bytes, ...]:
+        """The body in the parts it came in."""
+        found: list[bytes] = []
+        start = 0
+        for length in self.cuts:
+            found.append(self.body[start : start + length])
+            start += length
+        rest = self.body[start:]
+        return (*found, rest) if rest or not found else tuple(found)
+
+
+class _Stored(Record, frozen=True, kw_only=True):
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    text: str | None = None
+    base64: str | None = None
+    cuts: tuple[int, ...] = ()
+
+
+def call_of(request: HttpRequest, *, benchmark: str = HTTP, also_left_out: Iterable[str] = ()) -> CallRequest:
+    """Make the call that an exchange is looked up by.
+
+    also_left_out: globs of further header names, declared with an upstream.
+    Errors:  InputError for a body over the limit; CanonicalError for JSON that cannot be hashed honestly.
+    """
+    if len(request.body) > MAX_BODY_BYTES:
+        raise InputError(
+            f"a request body of {len(request.body)} bytes", expected=f"at most {MAX_BODY_BYTES} bytes"
+        )
+    headers, body = _settle_boundary(_keyed(request.headers, tuple(also_left_out)), request.body)
+    method = request.method.upper()
+    return CallRequest(
+        benchmark=benchmark,
+        tool=f"{request.upstream} {method} {request.path}",
+        arguments={
+            "query": [[name, value] for name, value in parse_qsl(request.query, keep_blank_values=True)],
+            "headers": dict(sorted(headers.items())),
+            "body": _body_value(headers, body),
+        },
+    )
+
+
+def write_answer(answer: HttpAnswer) -> str:
+    """Write an answer down as canonical JSON; the bytes of its body come out again exactly."""
+    kept = [[name.lower(), value] for name, value in answer.headers if name.lower() not in _NOT_SERVED]
+    stored: dict[str, Json] = {"status": answer.status, "headers": kept}
+    try:
+        stored["text"] = answer.body.decode("utf-8")
+    except UnicodeDecodeError:
+        stored["base64"] = base64.b64encode(answer.body).decode()
+    if answer.cuts:
+        stored["cuts"] = list(answer.cuts)
+    return canonical_bytes(stored).decode()
+
+
+def read_answer(text: str, *, where: str = "") -> HttpAnswer:
+    """Read an answer that was written down. Errors: DamagedError when it is none."""
+    try:
+        stored = msgspec.json.decode(text, type=_Stored)
+        if stored.text is None:
+            body = base64.b64decode(stored.base64 or "", validate=True)
+        else:
+            body = stored.text.encode("utf-8")
+    except (msgspec.DecodeError, binascii.Error, UnicodeEncodeError) as error:
+        raise DamagedError(
+            f"a recorded HTTP answer is none: {error}", where=where, expected="status, headers and body"
+        ) from None
+    is_whole = all(length > 0 for length in stored.cuts) and sum(stored.cuts) <= len(body)
+    if not is_whole or not 100 <= stored.status <= 599:
+        raise DamagedError("a recorded HTTP answer does not fit together", where=where)
+    return HttpAnswer(status=stored.status, headers=stored.headers, body=body, cuts=stored.cuts)
+
+
+def _keyed(headers: Iterable[tuple[str, str]], also_left_out: tuple[str, ...]) -> dict[str, list[str]]:
+    left_out = (*NOT_IN_HTTP_KEY, *(glob.lower() for glob in also_left_out))
+    kept: dict[str, list[str]] = {}
+    for name, value in headers:
+        lower = name.lower()
+        if not any(fnmatchcase(lower, glob) for glob in left_out):
+            kept.setdefault(lower, []).append(value.strip())
+    return kept
+
+
+def _settle_boundary(headers: dict[str, list[str]], body: bytes) -> tuple[dict[str, list[str]], bytes]:
+    """Put a fixed boundary in the place of the random one that each multipart request has."""
+    kinds = headers.get("content-type", [])
+    found = _BOUNDARY.search(kinds[0]) if kinds and kinds[0].lower().startswith("multipart/") else None
+    if found is None:
+        return headers, body
+    boundary = found.group(1) or found.group(2)
+    kind = kinds[0][: found.start()] + f"boundary={_FIXED_BOUNDARY}" + kinds[0][found.end() :]
+    settled = body.replace(f"--{boundary}".encode(), f"--{_FIXED_BOUNDARY}".encode())
+    return {**headers, "content-type": [kind]}, settled
+
+
+def _body_value(headers: Mapping[str, list[str]], body: bytes) -> Json:
+    """Write a body as what it says: a JSON value, a text, bytes, or nothing."""
+    if not body:
+        return None
+    kind = ";".join(headers.get("content-type", [])).partition(";")[0].strip().lower()
+    if kind == "application/json" or kind.endswith("+json"):
+        try:
+            return {"json": parse_json(body)}
+        except CanonicalError:
+            pass  # what calls itself JSON and is none stays the text it is
+    try:
+        return {"text": body.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(body).decode()}
