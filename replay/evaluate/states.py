@@ -30,6 +30,8 @@ class Unscored(enum.StrEnum):
     """There is an output, but not the part of it that this metric reads."""
     NOT_IN_RESULT_FILE = "not-in-result-file"
     """The official evaluator would have no record of the item (compat scores only)."""
+    EVALUATOR_CRASH = "evaluator-crash"
+    """The official evaluator itself would stop on this item and score nothing (compat scores only)."""
     JUDGE_MISS = "judge-miss"
     """No verdict is recorded and no judge may be asked."""
     JUDGE_ERROR = "judge-error"

@@ -130,7 +130,7 @@ def _name(node: ast.expr) -> str:
     raise LiteralError("a call of something that is no name")
 
 
-def _value(node: ast.expr) -> Json:
+def _value(node: ast.expr) -> Json:  # noqa: PLR0911 - one line for each kind of literal
     match node:
         case ast.Constant(value=None | str() | int() | float() as value):
             return value

@@ -7,7 +7,8 @@ an equivalence, taking the first equal call is a best matching.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 from replay.benchmarks.acebench.literals.plain import Call
 from replay.benchmarks.acebench.scoring.official_calls import strip_number
@@ -15,6 +16,16 @@ from replay.benchmarks.acebench.scoring.strict_values import has_same_kind, is_s
 from replay.core.types import Json
 
 __all__ = ["check_strict_calls", "count_matches", "wanted_calls"]
+
+_KINDS: Final[Mapping[type, str]] = {
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    str: "string",
+    list: "list/tuple",
+    dict: "object",
+    type(None): "null",
+}
 
 
 def check_strict_calls(calls: Sequence[Call], truth: Json, tool_names: Collection[str]) -> str:
@@ -70,6 +81,4 @@ def _name_error(mine: dict[str, Json], wanted: dict[str, Json]) -> str:
     name = next(name for name in wanted if not is_same(mine[name], wanted[name]))
     if not has_same_kind(mine[name], wanted[name]):
         return "type_error"
-    if isinstance(wanted[name], str):
-        return "value_error:string"
-    return "value_error:list/tuple" if isinstance(wanted[name], list) else "value_error"
+    return f"value_error:{_KINDS[type(wanted[name])]}"
