@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Final, Protocol, cast
 
 from replay.core.errors import InputError
 from replay.core.protocols import Benchmark, Importer
-from replay.core.types import Json, ToolSpec
+from replay.core.types import Json, Task, ToolSpec
 
-__all__ = ["ApiRules", "get_api_rules", "get_benchmark", "get_importer", "names"]
+__all__ = [
+    "ApiRules",
+    "CaseScorer",
+    "get_api_rules",
+    "get_benchmark",
+    "get_case_scorer",
+    "get_importer",
+    "names",
+]
 
 _BENCHMARKS: Final[Mapping[str, tuple[str, str]]] = {
+    "metatool": ("replay.benchmarks.metatool.benchmark", "MetaTool"),
     "stabletoolbench": ("replay.benchmarks.stabletoolbench.benchmark", "StableToolBench"),
 }
 """Module and class of each benchmark."""
 
 _IMPORTERS: Final[Mapping[str, tuple[str, str]]] = {
+    "metatool": ("replay.benchmarks.metatool.importing.importer", "MetaToolImporter"),
     "stabletoolbench": ("replay.benchmarks.stabletoolbench.importing.importer", "StableToolBenchImporter"),
 }
 """Module and class of each importer; apart, because a replay never needs one."""
@@ -28,6 +39,24 @@ _API_RULES: Final[Mapping[str, tuple[str, str]]] = {
     "stabletoolbench": ("replay.benchmarks.stabletoolbench.api_rules", "StableToolBenchApis"),
 }
 """Module and class of what a benchmark tells a simulator; needed when one is asked."""
+
+
+_CASES: Final[Mapping[str, tuple[str, str]]] = {
+    "metatool": ("replay.benchmarks.metatool.scoring.cases", "MetaToolCases"),
+}
+"""Module and class of what scores single cases: lines that question the rules, not a candidate's run."""
+
+
+class CaseScorer(Protocol):
+    """Scores a file of single cases, one a line, each on its own: ids may repeat or name no task."""
+
+    def score_cases(self, path: Path, tasks: Mapping[str, Task]) -> Iterator[Json] | None:
+        """Score every line, in order, as one JSON object each; None for a file that holds no cases.
+
+        Shape:   an object has `line`, and `verdict` and `error_type` or, for a line that cannot be scored,
+                 `error`. With an expected verdict in the line it has `agrees`.
+        """
+        ...
 
 
 class ApiRules(Protocol):
@@ -60,6 +89,11 @@ def get_importer(name: str) -> Importer:
 def get_api_rules(name: str) -> ApiRules | None:
     """Make what that benchmark tells a simulator; None when it has no rules of its own."""
     return cast("ApiRules", _make(name, _API_RULES)) if name in _API_RULES else None
+
+
+def get_case_scorer(name: str) -> CaseScorer | None:
+    """Make what scores single cases of that benchmark; None when it knows none."""
+    return cast("CaseScorer", _make(name, _CASES)) if name in _CASES else None
 
 
 def _make(name: str, table: Mapping[str, tuple[str, str]]) -> object:

@@ -12,6 +12,7 @@ from replay.cli.scores import exit_code_of, show_summary
 from replay.cli.screen import Screen
 
 if TYPE_CHECKING:
+    from replay.core.types import Json
     from replay.wiring.runs import RunRequest
 
 __all__ = ["add_to"]
@@ -49,9 +50,13 @@ def score(
     home: opt.Home = None,
     json: opt.JsonFlag = False,
 ) -> int:
-    """Score outputs item by item, officially (compat) and as the paper means it (strict)."""
+    """Score outputs item by item, officially (compat) and as the paper means it (strict).
+
+    A file of single cases, lines with `category`, `id` and `model_output`, is scored line by line.
+    """
     from replay.wiring.modes import STRICT
     from replay.wiring.runs import RunRequest
+    from replay.wiring.scoring import score_case_file
 
     request = RunRequest(
         archive=archive,
@@ -68,7 +73,24 @@ def score(
         reference=reference,
         options=opt.parse_options(option),
     )
-    return _execute(request, benchmark, Screen(json=json))
+    screen = Screen(json=json)
+    if outputs is not None:
+        cases = score_case_file(request, outputs, benchmark=benchmark)
+        if cases is not None:
+            return _show_cases(cases, screen)
+    return _execute(request, benchmark, screen)
+
+
+def _show_cases(lines: tuple[Json, ...], screen: Screen) -> int:
+    """One line a case, the counts last; 1 when a verdict is not the expected one or a line has none."""
+    for line in lines:
+        screen.emit(line)
+    counts = lines[-1]
+    for line in lines[:-1]:
+        if "error" in line or line.get("agrees") is False:
+            screen.say(f"line {line['line']}  {line.get('error') or line['verdict']}")
+    screen.say(f"cases {counts['cases']}  agree {counts['agree']} of {counts['with_expected_verdict']}")
+    return 1 if counts["disagree"] or counts["cannot_be_scored"] else 0
 
 
 def _execute(request: RunRequest, benchmark: str, screen: Screen) -> int:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import msgspec
 
-from replay.benchmarks.registry import get_benchmark
+from replay.benchmarks.registry import get_benchmark, get_case_scorer
 from replay.core.errors import InputError
 from replay.core.types import Json, Record
 from replay.engine.roles import EpisodeVerdicts
 from replay.engine.worker import EpisodeResult
+from replay.wiring.library import find_archive, locate_stores, open_library
 from replay.wiring.runs import Prepared, RunRequest, prepare_run
 from replay.wiring.summaries import RunSummary, summarize_episodes
 from replay.wiring.workers import make_output_worker
 
-__all__ = ["Scored", "check_benchmark", "item_line", "score_outputs"]
+__all__ = ["Scored", "check_benchmark", "item_line", "score_case_file", "score_outputs"]
 
 
 class Scored(Record, frozen=True, kw_only=True):
@@ -50,12 +52,46 @@ def score_outputs(
     return Scored(items=episodes, summary=summary, archives=dict(prepared.manifest.inputs.archives))
 
 
+def score_case_file(request: RunRequest, outputs: Path, *, benchmark: str) -> tuple[Json, ...] | None:
+    """Score a file of single cases, one JSON object a line and the counts last; None when it holds none.
+
+    Errors:  InputError when the archive is of another benchmark or the file cannot be read.
+    """
+    scorer = get_case_scorer(benchmark)
+    if scorer is None or not outputs.is_file():
+        return None
+    home = Path(request.home) if request.home else None
+    paths, _ = locate_stores(
+        find_archive(request.archive), home=home, bases=[Path(base) for base in request.bases]
+    )
+    _check_name(benchmark, paths.benchmark, paths.name)
+    with open_library(paths) as library:
+        cases = scorer.score_cases(outputs, {task.id: task for task in library.tasks()})
+        if cases is None:
+            return None
+        lines = tuple(cases)
+    told = [line["agrees"] for line in lines if "agrees" in line]
+    counts = {
+        "summary": True,
+        "archives": {paths.name: str(paths.root)},
+        "cases": len(lines),
+        "with_expected_verdict": len(told),
+        "agree": sum(told),
+        "disagree": [line["line"] for line in lines if line.get("agrees") is False],
+        "cannot_be_scored": [line["line"] for line in lines if "error" in line],
+    }
+    return (*lines, counts)
+
+
 def check_benchmark(prepared: Prepared, benchmark: str) -> None:
     """Refuse an archive of another benchmark than the one that was named."""
-    found = prepared.library.benchmark
+    _check_name(benchmark, prepared.library.benchmark, prepared.library.name)
+
+
+def _check_name(benchmark: str, found: str, archive: str) -> None:
     if benchmark != found:
         raise InputError(
-            f"archive {prepared.library.name!r} is of benchmark {found!r}",
+            f"archive {archive!r} is of benchmark {found!r}",
             expected=f"an archive of {benchmark!r}",
             next_step=f"replay score {found} ...",
         )

@@ -54,7 +54,7 @@ class Sample(Record, frozen=True, kw_only=True):
     subtask: str
     """One of METRICS."""
     query: str
-    truth: tuple[str, ...]
+    truth: tuple[str, ...] = ()
     """`yes` or `no` for awareness; else the tools to choose, none of them for reliability."""
     candidates: tuple[str, ...] = ()
     """Tool names in upstream's order; empty for awareness."""

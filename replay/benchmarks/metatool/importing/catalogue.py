@@ -53,6 +53,8 @@ class Catalogue:
             )
             for name, description in plain.items()
         }
+        self._lowered = sorted((name, name.lower()) for name in plain)
+        self._masks: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._digests = {
             name: digest("tool-spec", msgspec.to_builtins(spec)) for name, spec in self.specs.items()
         }
@@ -63,11 +65,12 @@ class Catalogue:
 
     def masks(self, candidates: Iterable[str]) -> tuple[str, ...]:
         """Tools off a list whose names hold a listed name as a part, sorted."""
-        listed = {name.lower() for name in candidates}
-        return tuple(
-            sorted(
+        names = tuple(candidates)
+        if names not in self._masks:
+            listed = {name.lower() for name in names}
+            self._masks[names] = tuple(
                 name
-                for name in self.names
-                if name.lower() not in listed and any(part in name.lower() for part in listed)
+                for name, lowered in self._lowered
+                if lowered not in listed and any(part in lowered for part in listed)
             )
-        )
+        return self._masks[names]

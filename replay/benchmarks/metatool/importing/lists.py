@@ -27,6 +27,7 @@ class ListBuilder:
         """Keep the tools in upstream's order and their neighbours."""
         self._tools = tuple(tools)
         self._table = table
+        self._reliability: dict[str, tuple[str, ...]] = {}
         self._multi: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def similar(self, truth: str) -> tuple[str, ...]:
@@ -35,8 +36,12 @@ class ListBuilder:
 
     def reliability(self, removed: str) -> tuple[str, ...]:
         """Tools that are far from the removed one."""
-        pool = self._far_from(removed)
-        return tuple(python_sample(seed_python(SEED), pool, min(len(pool), LIST_LENGTH)))
+        known = self._reliability.get(removed)
+        if known is None:
+            pool = self._far_from(removed)
+            known = tuple(python_sample(seed_python(SEED), pool, min(len(pool), LIST_LENGTH)))
+            self._reliability[removed] = known
+        return known
 
     def multi(self, first: str, second: str) -> tuple[str, ...]:
         """Two tools among eight that are far from both; the shuffle is not seeded anew."""
@@ -44,7 +49,7 @@ class ListBuilder:
         if known is None:
             stream = seed_python(SEED)
             pool = self._far_from(first, second)
-            chosen = python_sample(stream, pool, min(len(pool), LIST_LENGTH - 2)) + [first, second]
+            chosen = [*python_sample(stream, pool, min(len(pool), LIST_LENGTH - 2)), first, second]
             python_shuffle(stream, chosen)
             known = self._multi[first, second] = tuple(chosen)
         return known

@@ -12,11 +12,12 @@ from typing import Final, Literal
 import msgspec
 
 from replay.benchmarks.metatool.importing.files import Checkout
-from replay.benchmarks.metatool.records import Example
+from replay.benchmarks.metatool.records import AWARENESS, MULTI, RELIABILITY, SCENARIO, SIMILAR, Example
 from replay.core.types import Record
 
 __all__ = [
     "AWARENESS_FILE",
+    "FILES",
     "MULTI_FILE",
     "RELIABILITY_FILE",
     "SCENARIO_FILE",
@@ -33,6 +34,15 @@ SIMILAR_FILE: Final = "tmp_dataset/Task2-Subtask1.json"
 SCENARIO_FILE: Final = "tmp_dataset/Task2-Subtask2.json"
 RELIABILITY_FILE: Final = "tmp_dataset/Task2-Subtask3.json"
 MULTI_FILE: Final = "tmp_dataset/Task2-Subtask4.json"
+
+FILES: Final = {
+    "Task1.json": AWARENESS,
+    "Task2-Subtask1.json": SIMILAR,
+    "Task2-Subtask2.json": SCENARIO,
+    "Task2-Subtask3.json": RELIABILITY,
+    "Task2-Subtask4.json": MULTI,
+}
+"""File name to subtask; result files keep the names."""
 
 _LINE: Final = re.compile(r"^([0-9]+)\. tool name: (.*?), tool description: ", re.MULTILINE)
 _FIRST: Final = "\n1. tool name: "
