@@ -23,6 +23,7 @@ __all__ = [
     "UserTurn",
     "converse",
     "load_user_prompt",
+    "speak",
     "user_turn",
 ]
 
@@ -125,6 +126,22 @@ def user_turn(
         prompt_digest=prompt.digest,
     )
     return _read((yield from ask(request)), persona)
+
+
+def speak(
+    messages: Sequence[Message], *, sampling: Sampling, prompt_digest: str
+) -> Generator[Ask, Answer, UserTurn]:
+    """Ask the simulated user of a benchmark that has a prompt and an end signal of its own.
+
+    The text is what the model said, to the letter, cut or not; a fault only when there is none.
+    """
+    request = ChatRequest(
+        role=Role.USER, messages=tuple(messages), sampling=sampling, prompt_digest=prompt_digest
+    )
+    completion = yield from ask(request)
+    if completion.content is None or completion.finish in ("refused", "error"):
+        return UserTurn(fault=completion.finish if completion.finish in ("refused", "error") else "empty")
+    return UserTurn(text=completion.content)
 
 
 def load_user_prompt() -> Prompt:

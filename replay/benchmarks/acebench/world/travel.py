@@ -1,8 +1,8 @@
 """The travel desk: flights, bookings, changes, cancellations. Rules and order of checks as in spec section 4.
 
 Owns money and seats. What looks wrong here is upstream's: a change of flight costs nothing, a cabin is
-changed before it is paid, a cancelled reservation stays and can be cancelled again. `clean` answers where upstream
-fails (wrong password, unknown flight or cabin); it repairs no price.
+changed before it is paid, a cancelled reservation stays and can be cancelled again. `clean` answers
+where upstream fails (wrong password, unknown flight or cabin); it repairs no price.
 """
 
 from __future__ import annotations
