@@ -56,7 +56,6 @@ def score(
     """
     from replay.wiring.modes import STRICT
     from replay.wiring.runs import RunRequest
-    from replay.wiring.scoring import score_case_file
 
     request = RunRequest(
         archive=archive,
@@ -73,12 +72,7 @@ def score(
         reference=reference,
         options=opt.parse_options(option),
     )
-    screen = Screen(json=json)
-    if outputs is not None:
-        cases = score_case_file(request, outputs, benchmark=benchmark)
-        if cases is not None:
-            return _show_cases(cases, screen)
-    return _execute(request, benchmark, screen)
+    return _execute(request, benchmark, outputs, Screen(json=json))
 
 
 def _show_cases(lines: tuple[Json, ...], screen: Screen) -> int:
@@ -93,11 +87,14 @@ def _show_cases(lines: tuple[Json, ...], screen: Screen) -> int:
     return 1 if counts["disagree"] or counts["cannot_be_scored"] else 0
 
 
-def _execute(request: RunRequest, benchmark: str, screen: Screen) -> int:
+def _execute(request: RunRequest, benchmark: str, outputs: Path | None, screen: Screen) -> int:
     from msgspec import to_builtins
 
-    from replay.wiring.scoring import item_line, score_outputs
+    from replay.wiring.scoring import item_line, score_case_file, score_outputs
 
+    cases = None if outputs is None else score_case_file(request, outputs, benchmark=benchmark)
+    if cases is not None:
+        return _show_cases(cases, screen)
     with screen.progress("scoring") as advance:
         scored = score_outputs(request, benchmark=benchmark, each=lambda _, done, total: advance(done, total))
     for item in scored.items:

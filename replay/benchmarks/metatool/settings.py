@@ -7,7 +7,6 @@ one left out give the same run.
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Mapping
 from typing import Final
 
@@ -24,7 +23,7 @@ FIVE_SHOT: Final = "five-shot"
 PROTOCOLS: Final = (ZERO_SHOT, FIVE_SHOT)
 
 DEFAULTS: Final[Mapping[str, Json]] = {
-    # Upstream's order gives the truth away; `shuffled` draws one order a task, from the task and the run seed.
+    # Upstream's order gives the truth away; `shuffled` draws one order a task, from the run's seed.
     "order": "original",
     # The paper's table 4 has both: at most two tools, or exactly two as in the published file.
     "multi": "at-most-two",
@@ -71,13 +70,18 @@ def check_settings(settings: Settings) -> Settings:
     for name, allowed in _ALLOWED.items():
         if options[name] not in allowed:
             raise _bad(f"options.{name}", options[name], " or ".join(allowed))
-    tokens, temperature = options["max_tokens"], options["temperature"]
+    _check_numbers(options)
+    return replace(settings, protocol=protocol, options=options)
+
+
+def _check_numbers(options: dict[str, Json]) -> None:
+    tokens: Json = options["max_tokens"]
+    temperature: Json = options["temperature"]
     if type(tokens) is not int or not 1 <= tokens <= _MAX_TOKENS:
         raise _bad("options.max_tokens", tokens, f"a whole number from 1 to {_MAX_TOKENS}")
-    if type(temperature) not in (int, float) or not (math.isfinite(temperature) and 0 <= temperature <= 2):
+    if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 <= temperature <= 2:
         raise _bad("options.temperature", temperature, "a number from 0 to 2")
     options["temperature"] = float(temperature)
-    return replace(settings, protocol=protocol, options=options)
 
 
 def _refuse_unknown(given: Mapping[str, Json]) -> None:

@@ -1,7 +1,7 @@
 """The tools: names in upstream's order, descriptions, and how upstream's list lines spell them.
 
-Source: spec 1 and 2; prompt_construction.py at 35e81bb: a merged tool's line shows its plain description, any
-other tool's line shows the Python text of a list of descriptions, because the lookup falls through to a filter.
+Source: spec 1 and 2; prompt_construction.py at 35e81bb: a merged tool's line shows its plain description,
+any other's the Python text of a list of descriptions, because the lookup falls through to a filter.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def read_pickle(data: bytes, *, where: str) -> Vectors:
     found: dict[str, Sequence[float]] = {}
     for entry in value if isinstance(value, list) else [None]:
         tool = entry.get("tool") if isinstance(entry, dict) else None
-        vector = entry.get("embedding") if isinstance(entry, dict) else None
+        vector: Json = entry.get("embedding") if isinstance(entry, dict) else None
         if not isinstance(tool, str) or not _is_vector(vector):
             raise InputError("another shape", where=where, expected="a list of {tool, embedding: numbers}")
         found[tool] = vector
@@ -101,11 +101,13 @@ def _read_header(data: bytes, where: str) -> tuple[tuple[int, int], str, bytes]:
         header = ast.literal_eval(text.strip()) if _HEADER.fullmatch(text) else None
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         header = None
-    shape = header.get("shape") if isinstance(header, dict) else None
+    shape: Json = header.get("shape") if isinstance(header, dict) else None
     code = _TYPES.get(str(header.get("descr"))) if isinstance(header, dict) else None
     is_flat = isinstance(shape, tuple) and len(shape) == 2 and all(type(n) is int and n > 0 for n in shape)
     if not isinstance(header, dict) or code is None or not is_flat or header.get("fortran_order"):
-        raise InputError("an array of another kind", where=where, expected="<f8 or <f4, two dimensions, C order")
+        raise InputError(
+            "an array of another kind", where=where, expected="<f8 or <f4, two dimensions, C order"
+        )
     return (shape[0], shape[1]), code, data[start + size :]
 
 

@@ -34,15 +34,15 @@ def draw_examples(
     found = _draw(stream, [tool for tool in candidates if book.by_tool.get(tool)], _WITH_TOOL, book, used)
     found += [
         Example(query=example.query, answer=NONE)
-        for example in _draw(stream, [tool for tool in others if book.by_tool.get(tool)], _WITHOUT, book, used)
+        for example in _draw(
+            stream, [tool for tool in others if book.by_tool.get(tool)], _WITHOUT, book, used
+        )
     ]
     stream.shuffle(found)
     return tuple(found)
 
 
-def _draw(
-    stream: Stream, tools: Sequence[str], count: int, book: QueryBook, used: set[str]
-) -> list[Example]:
+def _draw(stream: Stream, tools: Sequence[str], count: int, book: QueryBook, used: set[str]) -> list[Example]:
     found: list[Example] = []
     for _ in range(_TRIES if tools else 0):
         tool = stream.choice(tools)

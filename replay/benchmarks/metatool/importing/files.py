@@ -66,12 +66,12 @@ class Checkout:
         try:
             status = path.lstat()
             if not stat.S_ISREG(status.st_mode):
-                return self._no_bytes("not a plain file; links are not followed", name)
+                return self._refuse("not a plain file; links are not followed", name)
             if status.st_size > MAX_FILE_BYTES:
-                return self._no_bytes(f"{status.st_size} bytes, more than {MAX_FILE_BYTES}", name)
+                return self._refuse(f"{status.st_size} bytes, more than {MAX_FILE_BYTES}", name)
             data = path.read_bytes()
         except OSError as error:
-            return self._no_bytes(f"cannot be read: {error.strerror}", name)
+            return self._refuse(f"cannot be read: {error.strerror}", name)
         self._sources[name] = SourceFile(
             path=name,
             digest=f"sha256:{hashlib.sha256(data).hexdigest()}",
@@ -136,8 +136,9 @@ class Checkout:
         """Every file that was read, in order of its path."""
         return tuple(self._sources[name] for name in sorted(self._sources))
 
-    def _no_bytes(self, what: str, name: str) -> None:
+    def _refuse(self, what: str, name: str) -> bytes | None:
         self.fault(what, file=name)
+        return None
 
     def _read_licence(self) -> str:
         for name in _LICENCES:

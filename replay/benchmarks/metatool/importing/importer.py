@@ -41,14 +41,16 @@ class MetaToolImporter:
         Errors:  InputError for a wrong folder, any option, and for all faults of the data at once.
         """
         if options:
-            raise InputError(
-                f"unknown import option {sorted(options)[0]!r}", expected="no option: there are none"
-            )
+            raise InputError(f"unknown import option {min(options)!r}", expected="no option: there are none")
         checkout = Checkout(source, mark=DESCRIPTIONS)
         catalogue = Catalogue(checkout)
         book = QueryBook(checkout)
         vectors, vectors_from = _read_vectors(checkout, catalogue)
-        lists = None if vectors is None else ListBuilder(catalogue.names, NeighbourTable(catalogue.names, vectors))
+        lists = (
+            None
+            if vectors is None
+            else ListBuilder(catalogue.names, NeighbourTable(catalogue.names, vectors))
+        )
         builder = TaskBuilder(checkout, catalogue, book, lists)
         tasks = builder.build()
         checkout.raise_if_any()

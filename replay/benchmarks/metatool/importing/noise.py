@@ -27,7 +27,8 @@ _REAL_TIME: Final = re.compile(
     r"|nearest|near me|around here|is now a (?:good|suitable|right) time"
     r"|(?:weather|forecast|traffic|temperature|score|price|rate)s?\b[^.?!\n]{0,60}"
     r"\b(?:now|today|tonight|tomorrow|this week)"
-    r"|(?:latest|live|up-to-date|real-time|breaking) (?:news|scores?|prices?|results?|weather|updates?|version)"
+    r"|(?:latest|live|up-to-date|real-time|breaking) "
+    r"(?:news|scores?|prices?|results?|weather|updates?|version)"
     r"|(?:exchange|mortgage|interest) rates? (?:now|today|between)"
     r"|what (?:time|day|date) is it|today's (?:date|news|weather|price|match|game))\b",
     re.IGNORECASE,
@@ -53,6 +54,4 @@ def flags_of(sample: Sample, book: QueryBook) -> tuple[str, ...]:
 
 def _holds(query: str, named: str, sample: Sample) -> bool:
     tools = sample.truth if len(sample.truth) > 1 else (named,)
-    return any(
-        tool and re.search(rf"(?<!\w){re.escape(tool)}(?!\w)", query, re.IGNORECASE) for tool in tools
-    )
+    return any(tool and re.search(rf"(?<!\w){re.escape(tool)}(?!\w)", query, re.IGNORECASE) for tool in tools)

@@ -1,7 +1,7 @@
 """What another harness answered: upstream's result files, or one answer a line.
 
-A result file is one of the built task files with `res` (awareness) or `action_res` (selection) in each record,
-as upstream's run script writes it; records are told by their query, tool and list. A line file has
+A result file is one of the built task files with `res` (awareness) or `action_res` (selection) in each
+record, as upstream's run script writes it; records are told by their query, tool and list. A line file has
 {"id", "model_output"} objects, `trial` and `candidate` besides. Whatever does not belong to a task of the
 archive, or belongs to one twice, is named and nothing is scored. Single cases without a task are `cases`.
 """
@@ -27,7 +27,8 @@ __all__ = ["FORM", "outcome_of", "read_outputs"]
 FORM: Final = "answer"
 _SUFFIXES: Final = (".json", ".jsonl")
 _EXPECTED: Final = (
-    'a result file of upstream (a list of records with "res" or "action_res") or lines of {"id", "model_output"}'
+    'a result file of upstream (a list of records with "res" or "action_res") or lines of'
+    ' {"id", "model_output"}'
 )
 _SHOWN: Final = 10
 _LABELS: Final = {"positive": "yes", "negative": "no"}
@@ -67,8 +68,8 @@ def read_outputs(path: Path, tasks: Mapping[str, Task]) -> tuple[Output, ...]:
     """Read a file or a folder of files: one output for each candidate, task and trial, sorted.
 
     Shape:   the candidate is what a line says, else the file's name (for a folder: the folder's).
-    Errors:  InputError naming file, record and what is wrong with each: no known form, an id that is unknown or
-             given twice, a record that fits no task or several. LimitError for a file that is too large.
+    Errors:  InputError naming file, record and what is wrong with each: no known form, an id that is
+             unknown or given twice, a record that fits no task. LimitError for a file that is too large.
     """
     book = _Book(tasks)
     for file in _files(path):

@@ -50,9 +50,7 @@ _EXAMPLES_START: Final = "[Examples Start]\n"
 _EXAMPLES_ENDS: Final = ("\n[Examples End]\n", "\nUser query: ")
 """One of upstream's two templates has no end mark; there the question follows at once."""
 # A query may hold quotes and line ends; an example ends where the next one, or nothing, begins.
-_EXAMPLE: Final = re.compile(
-    r'query: "(.*?)" (?:answer|tool): ([^\n"]*?)[ \t]*(?=\nquery: "|\Z)', re.DOTALL
-)
+_EXAMPLE: Final = re.compile(r'query: "(.*?)" (?:answer|tool): ([^\n"]*?)[ \t]*(?=\nquery: "|\Z)', re.DOTALL)
 
 
 class Built(Record, frozen=True, kw_only=True):

@@ -92,14 +92,11 @@ class TaskBuilder:
     def _similar(self) -> Iterator[tuple[str, Sample]]:
         records = published.read_built(self._checkout, published.SIMILAR_FILE)
         self._note(SIMILAR, records)
-        if not records and self._lists is not None:
-            records = tuple(
-                Built(query=query, tools=(tool,), candidates=self._lists.similar(tool))
-                for tool in self._catalogue.names
-                for query in self._book.sample(tool, _QUERIES_A_TOOL)
-            )
-        elif self._lists is not None:
-            self._compare(SIMILAR, records, lambda tools: self._lists and self._lists.similar(*tools))
+        lists = self._lists
+        if records and lists is not None:
+            self._compare(SIMILAR, records, lambda tools: lists.similar(*tools))
+        elif lists is not None:
+            records = self._rebuilt(lists.similar)
         for line, record in enumerate(self._checked(SIMILAR, records, published.SIMILAR_FILE)):
             yield self._selection(SIMILAR, line, record, f"{SIMILAR}-{line:04}")
 
@@ -129,11 +126,7 @@ class TaskBuilder:
             self._compare(RELIABILITY, records, lambda tools: lists.reliability(*tools))
             self._compare_samples(records)
         elif lists is not None:
-            records = tuple(
-                Built(query=query, tools=(tool,), candidates=lists.reliability(tool))
-                for tool in self._catalogue.names
-                for query in self._book.sample(tool, _QUERIES_A_TOOL)
-            )
+            records = self._rebuilt(lists.reliability)
         for line, record in enumerate(self._checked(RELIABILITY, records, published.RELIABILITY_FILE)):
             yield self._selection(RELIABILITY, line, record, f"{RELIABILITY}-{line:04}")
 
@@ -155,15 +148,20 @@ class TaskBuilder:
         for line, record in enumerate(self._checked(MULTI, records, published.MULTI_FILE)):
             yield self._selection(MULTI, line, record, f"{MULTI}-{line:04}")
 
+    def _rebuilt(self, build: Callable[[str], tuple[str, ...]]) -> tuple[Built, ...]:
+        return tuple(
+            Built(query=query, tools=(tool,), candidates=build(tool))
+            for tool in self._catalogue.names
+            for query in self._book.sample(tool, _QUERIES_A_TOOL)
+        )
+
     # ---- shared ----------------------------------------------------------------------------------------
 
     def _selection(self, subtask: str, line: int, record: Built, name: str) -> tuple[str, Sample]:
         examples: tuple[Example, ...] = record.examples
         source = "published" if examples else ""
         if not examples and subtask != MULTI:
-            examples = draw_examples(
-                name, record.query, record.candidates, self._book, self._catalogue.names
-            )
+            examples = draw_examples(name, record.query, record.candidates, self._book, self._catalogue.names)
             source = "built" if examples else ""
         labels = self._book.labels.get(record.query, [])
         sample = Sample(
@@ -225,11 +223,11 @@ class TaskBuilder:
                 self._checkout.fault(f"no description of tool {tool!r}", file=file)
 
     def _compare(
-        self, subtask: str, records: Sequence[Built], build: Callable[[Sequence[str]], Sequence[str] | None]
+        self, subtask: str, records: Sequence[Built], build: Callable[[Sequence[str]], Sequence[str]]
     ) -> None:
         """Count the published lists that come out again; tools without a description cannot."""
         known = [record for record in records if all(t in self._catalogue.specs for t in record.tools)]
-        same = sum(tuple(build(record.tools) or ()) == record.candidates for record in known)
+        same = sum(tuple(build(record.tools)) == record.candidates for record in known)
         self.agreement[subtask] = {"published_lists": len(records), "equal_when_rebuilt": same}
 
     def _compare_samples(self, records: Sequence[Built]) -> None:

@@ -1,9 +1,9 @@
 """The two random generators that upstream seeds with 48, to the bit, without the libraries they come from.
 
-Owns the Mersenne Twister (MT19937) and what upstream draws from it: samples and shuffles of Python's `random`,
-and choices without replacement of NumPy's old generator. Nothing here is random: every draw is a function of
-the seed that is passed. The program's own draws come from `core.determinism`.
-Source: Matsumoto and Nishimura 1998; the behaviour of CPython 3 and of NumPy's frozen `RandomState`.
+Owns the Mersenne Twister (MT19937) and what upstream draws from it: samples and shuffles of Python's
+`random`, and choices without replacement of NumPy's old generator. Nothing here is random: every draw is a
+function of the seed that is passed. The program's own draws come from `core.determinism`. Source: Matsumoto
+and Nishimura 1998; the behaviour of CPython 3 and of NumPy's frozen `RandomState`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Answers in upstream's result form, or one a line.
 
-Owns names and style of what is written. Source: run.py at 35e81bb: the task file with `res` or `action_res` in
-each record. The prompts in those files are upstream's wording and are not written; `id` tells the task.
+Owns names and style of what is written. Source: run.py at 35e81bb: the task file with `res` or `action_res`
+in each record. The prompts in those files are upstream's wording and are not written; `id` tells the task.
 """
 
 from __future__ import annotations
@@ -11,7 +11,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from replay.benchmarks.metatool.records import AWARENESS, MULTI, RELIABILITY, SCENARIO, SIMILAR, Sample, sample_of
+from replay.benchmarks.metatool.records import (
+    AWARENESS,
+    MULTI,
+    RELIABILITY,
+    SCENARIO,
+    SIMILAR,
+    Sample,
+    sample_of,
+)
 from replay.core.determinism import temporary_name
 from replay.core.errors import InputError, StoreError
 from replay.core.types import Json, Task

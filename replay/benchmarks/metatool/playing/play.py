@@ -86,5 +86,7 @@ def _in_order(task: Task, tools: Sequence[ToolSpec], order: Sequence[str]) -> li
     by_name = {spec.name: spec for spec in tools}
     missing = [name for name in order if name not in by_name]
     if missing:
-        raise InputError(f"no tool spec of {missing[0]!r}", where=f"task {task.id}", expected="one a candidate")
+        raise InputError(
+            f"no tool spec of {missing[0]!r}", where=f"task {task.id}", expected="one a candidate"
+        )
     return [by_name[name] for name in order]

@@ -36,7 +36,9 @@ class PromptBook:
             where = f"metatool/playing/prompts/{name}.txt"
             prompt = parse_prompt(file.read_text(encoding="utf-8"), where=where)
             if prompt.system or prompt.name != name:
-                raise InputError(f"prompt {prompt.name!r}", where=where, expected="its own name, no system text")
+                raise InputError(
+                    f"prompt {prompt.name!r}", where=where, expected="its own name, no system text"
+                )
             self._read[name] = prompt
         return self._read[name]
 

@@ -11,6 +11,8 @@ import re
 import unicodedata
 from typing import Final
 
+from replay.benchmarks.metatool.scoring.strict import STRICT_HEAD
+
 __all__ = [
     "MANUAL",
     "NO",
@@ -29,8 +31,6 @@ MANUAL: Final = "manual"
 
 _LEAD: Final = 4096
 """Markup before the first word is skipped no further than this."""
-_STRICT_HEAD: Final = 1 << 14
-"""Characters that the strict reading looks at: 512 tokens, upstream's limit, are some 3,000."""
 
 _SAYS_NO: Final = (
     "not seem necessary",
@@ -128,7 +128,7 @@ def read_strict(text: str) -> str:
              Differs from default: typographic apostrophes and contractions are read, set phrases such as
              "no problem" or "yes and no" are no answer, and a denied need is no before a stated one is yes.
     """
-    head = unicodedata.normalize("NFKC", text[:_STRICT_HEAD])
+    head = unicodedata.normalize("NFKC", text[:STRICT_HEAD])
     head = _CONTRACTION.sub(" not", head)
     start = _first_word(head)
     label = _LABEL.match(head, start)

@@ -60,10 +60,11 @@ class MetaToolCases:
 
     def _line(self, number: int, value: Json, book: _Book) -> Json:
         shown: dict[str, Json] = {"line": number, "benchmark": BENCHMARK}
+        if not _is_case(value):
+            known = ", ".join(CATEGORIES)
+            return shown | {"error": f"no case; expected category (one of {known}), id and model_output"}
+        shown |= {"category": value["category"], "id": value.get("id", "")}
         try:
-            if not _is_case(value):
-                raise InputError("no case", expected=f"category (one of {', '.join(CATEGORIES)}), id, model_output")
-            shown |= {"category": value["category"], "id": value.get("id", "")}
             shown |= self._score(value, book)
         except InputError as error:
             return shown | {"error": str(error)}

@@ -54,7 +54,9 @@ class NameFinder:
         place = lowered.find(form) if form else -1
         while place >= 0:
             if is_whole(lowered, place, len(form)) and not any(
-                place >= at and lowered.startswith(other, place - at) and is_whole(lowered, place - at, len(other))
+                place >= at
+                and lowered.startswith(other, place - at)
+                and is_whole(lowered, place - at, len(other))
                 for other, at in hidden_by
             ):
                 yield place

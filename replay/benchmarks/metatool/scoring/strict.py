@@ -16,9 +16,9 @@ from typing import Final
 from replay.benchmarks.metatool.scoring.mentions import NameFinder
 from replay.benchmarks.metatool.scoring.selection import Reading, oddities
 
-__all__ = ["is_everyday", "read_strict"]
+__all__ = ["STRICT_HEAD", "is_everyday", "read_strict"]
 
-_HEAD: Final = 1 << 14
+STRICT_HEAD: Final = 1 << 14
 """Characters that are looked at: 512 tokens, upstream's limit, are some 3,000."""
 _MENTIONS: Final = 50
 """Mentions of one name that are looked at."""
@@ -34,17 +34,22 @@ _REJECTED: Final = re.compile(
     r"(?:not\b|n't\b|never\b|cannot\b|irrelevant|unsuitable|unrelated|inappropriate|unnecessary)"
 )
 _REJECTING: Final = re.compile(
-    r"(?:\bnot|\bneither|\bnor|\binstead of|\brather than|\bunlike|\bwithout|\bexclud(?:e|ing)|\bruled? out|n't"
-    r"|\bavoid(?:ing)?)\s+(?:\w+\s+){0,2}[\"'`*]*$"
+    r"(?:\bnot|\bneither|\bnor|\binstead of|\brather than|\bunlike|\bwithout|\bexclud(?:e|ing)"
+    r"|\bruled? out|n't|\bavoid(?:ing)?)\s+(?:\w+\s+){0,2}[\"'`*]*$"
 )
 _NONE: Final = re.compile(
-    r"(?<![^\W_])none(?![^\W_])|(?:\b(?:no|not any|not an?)|n't (?:any|an?)) (?:\w+ ){0,3}(?:tools?|plugins?|options?)\b"
-    r"|\b(?:tools?|plugins?)\b[^.!?\n]{0,40}\b(?:not|cannot|never) (?:\w+ ){0,2}(?:applicable|suitable|relevant|apply|appropriate|help)"
+    r"(?<![^\W_])none(?![^\W_])"
+    r"|(?:\b(?:no|not any|not an?)|n't (?:any|an?)) (?:\w+ ){0,3}(?:tools?|plugins?|options?)\b"
+    r"|\b(?:tools?|plugins?)\b[^.!?\n]{0,40}\b(?:not|cannot|never) (?:\w+ ){0,2}"
+    r"(?:applicable|suitable|relevant|apply|appropriate|help)"
 )
-_NONE_LEADS: Final = re.compile(r"[\W_]*(?:(?:answer|tool|result|choice|selection)\W+(?:is\W+)?)?none(?![^\W_])")
+_NONE_LEADS: Final = re.compile(
+    r"[\W_]*(?:(?:answer|tool|result|choice|selection)\W+(?:is\W+)?)?none(?![^\W_])"
+)
 _NONE_OF_OTHERS: Final = re.compile(r"[\W_]*none of the (?:other|rest|remaining)")
 _LEAD: Final = re.compile(
-    r"[\W_]*(?:[0-9]{1,2}[.):]\s*)?(?:(?:the |my )?(?:chosen |selected |best |final |applicable |appropriate )?"
+    r"[\W_]*(?:[0-9]{1,2}[.):]\s*)?"
+    r"(?:(?:the |my )?(?:chosen |selected |best |final |applicable |appropriate )?"
     r"(?:tools?|answer|choice|selection|name|tool name)\W+(?:is\W+|are\W+|name\W+)?)?[\W_]*"
 )
 _JOINED: Final = re.compile(r"[\W_]*(?:(?:and|or|plus|with|as well as|und|[0-9]{1,2})[\W_]*){0,2}")
@@ -58,7 +63,7 @@ def read_strict(text: str, finder: NameFinder, *, wanted: int, outside: Sequence
 
     Shape:   wanted 1: one tool or none. wanted 2: every tool that is not rejected.
     """
-    head = unicodedata.normalize("NFKC", text[:_HEAD]).replace("\\_", "_").replace(_APOSTROPHE, "'")
+    head = unicodedata.normalize("NFKC", text[:STRICT_HEAD]).replace("\\_", "_").replace(_APOSTROPHE, "'")
     lowered = head.lower()
     mentions = finder.every(lowered, limit=_MENTIONS)
     meant = _without_everyday(head, [m for m in mentions if not _is_rejected(lowered, *m)])

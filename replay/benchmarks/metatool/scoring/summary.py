@@ -1,9 +1,9 @@
 """Verdicts over a plan -> the paper's figures, by the default and the strict reading, and what they lean on.
 
-Figures are percentages over the plan: an answer that is missing or undetermined counts as wrong and is counted
-beside. Names with a dot belong to the subtask before it: `.literal` is what the published rules say word for
-word, `.constant` what one constant answer scores, `.top@k` how close wrong choices are.
-Source: paper, tables 2 to 4 and 13; spec 3.
+Figures are percentages over the plan: an answer that is missing or undetermined counts as wrong and is
+counted beside. Names with a dot belong to the subtask before it: `.literal` is what the published rules say
+word for word, `.constant` what one constant answer scores, `.top@k` how close wrong choices are. Source:
+paper, tables 2 to 4 and 13; spec 3.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from replay.benchmarks.metatool.records import AWARENESS, BENCHMARK, METRICS, MULTI, RELIABILITY, SCENARIO, SIMILAR
+from replay.benchmarks.metatool.records import (
+    AWARENESS,
+    BENCHMARK,
+    METRICS,
+    MULTI,
+    RELIABILITY,
+    SCENARIO,
+    SIMILAR,
+)
 from replay.core.protocols import Metric, Summary
 from replay.core.types import Json, Score, Verdict
 from replay.evaluate.metrics import MetricRules, Point, aggregate, collect_points
@@ -40,10 +48,10 @@ def summarize(plan: Iterable[Item], verdicts: Iterable[Verdict]) -> Summary:
         mine = [item for item in planned if _subtask_of(item[1]) == subtask]
         if not mine:
             continue
-        for side, figures in sides.items():
+        flagged = {verdict.task for verdict in every if verdict.metric == subtask and verdict.flags}
+        for side in ("compat", "strict"):
             points = collect_points(mine, every, metric=subtask, side=side)
-            flagged = {verdict.task for verdict in every if verdict.metric == subtask and verdict.flags}
-            figures |= _figures(subtask, points, flagged=flagged, with_literal=side == "compat")
+            sides[side] |= _figures(subtask, points, flagged=flagged, with_literal=side == "compat")
     return Summary(
         compat=sides["compat"],
         strict=sides["strict"],

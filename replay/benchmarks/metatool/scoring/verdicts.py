@@ -1,7 +1,7 @@
 """One answer -> one verdict: the default reading as compat, the strict one beside it, the literal one inside.
 
-Upstream has no evaluator. Compat is the reading that its paper's rules lead to when a plain "no" is a no (spec
-3.1 and 3.2); what the rules say word for word is in each score's detail and in figures of its own.
+Upstream has no evaluator. Compat is the reading that its paper's rules lead to when a plain "no" is a no
+(spec 3.1 and 3.2); what the rules say word for word is in each score's detail and in figures of its own.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Final
 
+from replay.benchmarks.metatool import differences
 from replay.benchmarks.metatool.records import AWARENESS, BENCHMARK, MULTI, RELIABILITY, SIMILAR, Sample
 from replay.benchmarks.metatool.scoring import awareness
 from replay.benchmarks.metatool.scoring.mentions import NameFinder
@@ -20,7 +21,7 @@ from replay.benchmarks.metatool.scoring.selection import (
     read_default,
     read_literal,
 )
-from replay.benchmarks.metatool.scoring.strict import is_everyday, read_strict
+from replay.benchmarks.metatool.scoring.strict import STRICT_HEAD, is_everyday, read_strict
 from replay.core.types import Json, JudgeRequest, JudgeVerdict, Record, Score
 from replay.evaluate.judge import ERROR, ask_judge
 from replay.evaluate.rubrics import Rubric, load_rubric
@@ -86,10 +87,10 @@ class Matchers:
             evidence = {"query": sample.query[:_MAX_JUDGED], "answer": said.text[:_MAX_JUDGED]}
             judged = yield from self._ask("tool-need", evidence)
             if judged is None or judged.label == ERROR:
-                return Scores(compat=compat, strict=_no_verdict(judged), cause="judge-decides-open-answers")
+                return Scores(compat=compat, strict=_no_verdict(judged), cause=differences.JUDGED)
             label = awareness.UNDETERMINED if judged.label == "unclear" else judged.label
         strict = _awareness_score(label, truth, facts | _judge_facts(judged))
-        cause = "judge-decides-open-answers" if judged else _awareness_cause(compat, strict)
+        cause = differences.JUDGED if judged else _awareness_cause(compat, strict, said.text)
         return Scores(compat=compat, strict=strict, cause=cause)
 
     # ---- selection -------------------------------------------------------------------------------------
@@ -106,10 +107,10 @@ class Matchers:
             listed = "\n".join(f"{n}. {name}" for n, name in enumerate(sample.candidates, start=1))
             judged = yield from self._ask("tool-choice", {"answer": said.text[:_MAX_JUDGED], "tools": listed})
             if judged is None or judged.label == ERROR:
-                return Scores(compat=compat, strict=_no_verdict(judged), cause="judge-decides-open-answers")
+                return Scores(compat=compat, strict=_no_verdict(judged), cause=differences.JUDGED)
             reading = _judged_reading(judged.label, sample)
         strict = _selection_score(sample, reading, facts | _judge_facts(judged))
-        cause = "judge-decides-open-answers" if judged else _selection_cause(default, reading, said.text)
+        cause = differences.JUDGED if judged else _selection_cause(default, reading, said.text)
         return Scores(compat=compat, strict=strict, cause=cause)
 
     def _ask(
@@ -152,10 +153,12 @@ def _awareness_score(label: str, truth: str, facts: dict[str, Json]) -> Score:
     return scored(float(right), why=error, detail={"verdict": label, "error": error, "truth": truth, **facts})
 
 
-def _awareness_cause(compat: Score, strict: Score) -> str:
+def _awareness_cause(compat: Score, strict: Score, text: str) -> str:
+    if len(text) > STRICT_HEAD:
+        return differences.LONG
     if strict.why == awareness.UNDETERMINED:
-        return "set-phrases-are-no-answer"
-    return "statements-are-read" if compat.why == awareness.UNDETERMINED else "labels-and-denials-are-read"
+        return differences.CONTRADICTIONS
+    return differences.STATEMENTS if compat.why == awareness.UNDETERMINED else differences.DENIALS
 
 
 # ---- selection -----------------------------------------------------------------------------------------
@@ -199,17 +202,18 @@ def _judged_reading(label: str, sample: Sample) -> Reading:
 
 
 def _selection_cause(default: Reading, strict: Reading, text: str) -> str:
+    if len(text) > STRICT_HEAD:
+        return differences.LONG
     if not default.named:
-        return "spelling-is-forgiven" if strict.named else "none-must-be-said"
+        return differences.SPELLING if strict.named else differences.NONE_SAID
     if strict.oddities == ("ambiguous",):
-        return "several-names-are-open"
-    if any(is_everyday(name) for name in set(default.named) - set(strict.chosen)):
-        return "everyday-words-are-no-names"
-    return "rejected-names-are-not-chosen" if len(default.named) > len(strict.chosen) else _none_cause(text)
-
-
-def _none_cause(text: str) -> str:
-    return "none-of-the-others" if NONE.lower() in text.lower() else "spelling-is-forgiven"
+        return differences.SEVERAL
+    if not default.chosen:
+        return differences.OTHERS
+    dropped = set(default.named) - set(strict.chosen)
+    if any(is_everyday(name) for name in dropped):
+        return differences.EVERYDAY
+    return differences.REJECTED if dropped else differences.SPELLING
 
 
 # ---- judge ---------------------------------------------------------------------------------------------
@@ -223,4 +227,3 @@ def _judge_facts(judged: JudgeVerdict | None) -> dict[str, Json]:
     if judged is None:
         return {}
     return {"judge": {"label": judged.label, "judge": judged.judge, "key": judged.key}}
-
