@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from replay.benchmarks.acebench.playing.play_differences import PLAY_DIFFERENCES
 from replay.core.protocols import KnownDifference
 
 __all__ = ["DIFFERENCES", "SCORE_DIFFERENCES", "cause_of"]
@@ -181,5 +182,5 @@ def cause_of(category: str, official_error: str, strict_error: str, *, several: 
     return _BY_OFFICIAL_ERROR.get(official_error, "more-than-literals")
 
 
-DIFFERENCES: Final[tuple[KnownDifference, ...]] = SCORE_DIFFERENCES
+DIFFERENCES: Final[tuple[KnownDifference, ...]] = (*SCORE_DIFFERENCES, *PLAY_DIFFERENCES)
 """All known differences."""
