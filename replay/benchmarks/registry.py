@@ -23,12 +23,14 @@ __all__ = [
 ]
 
 _BENCHMARKS: Final[Mapping[str, tuple[str, str]]] = {
+    "acebench": ("replay.benchmarks.acebench.benchmark", "AceBench"),
     "metatool": ("replay.benchmarks.metatool.benchmark", "MetaTool"),
     "stabletoolbench": ("replay.benchmarks.stabletoolbench.benchmark", "StableToolBench"),
 }
 """Module and class of each benchmark."""
 
 _IMPORTERS: Final[Mapping[str, tuple[str, str]]] = {
+    "acebench": ("replay.benchmarks.acebench.importing.importer", "AceBenchImporter"),
     "metatool": ("replay.benchmarks.metatool.importing.importer", "MetaToolImporter"),
     "stabletoolbench": ("replay.benchmarks.stabletoolbench.importing.importer", "StableToolBenchImporter"),
 }
@@ -42,6 +44,7 @@ _API_RULES: Final[Mapping[str, tuple[str, str]]] = {
 
 
 _CASES: Final[Mapping[str, tuple[str, str]]] = {
+    "acebench": ("replay.benchmarks.acebench.scoring.line_cases", "AceBenchCases"),
     "metatool": ("replay.benchmarks.metatool.scoring.cases", "MetaToolCases"),
 }
 """Module and class of what scores single cases: lines that question the rules, not a candidate's run."""

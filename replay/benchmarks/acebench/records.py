@@ -5,8 +5,9 @@ Tasks. `Task.id` is the upstream id with its language before it (`en/normal_atom
 (`en/normal_multi_turn_user_adjust_3_1`: session 3, turn 1), as upstream scores them.
 
 `Task.data` has the upstream names: language, category, id, question, time, profile, involved_classes,
-wording, and as JSON *texts* function, initial_config, path, ground_truth, mile_stone. Texts, because two things
-matter to the official checker that canonical JSON does not keep: the order of names, and `5.0` against `5`.
+wording, and as JSON *texts* function, initial_config, path, ground_truth, mile_stone. Texts, because two
+things matter to the official checker that canonical JSON does not keep: the order of names, and `5.0`
+against `5`.
 
 Outcomes (what an episode ends with and evaluators read):
 

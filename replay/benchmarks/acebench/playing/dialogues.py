@@ -26,7 +26,7 @@ from replay.benchmarks.users import speak
 from replay.core.protocols import Answer, Ask
 from replay.core.types import Json, Message
 
-__all__ = ["END_PHRASE", "Dialogue", "StepDialogue", "TurnDialogue"]
+__all__ = ["END_PHRASE", "NUDGE", "Dialogue", "StepDialogue", "TurnDialogue"]
 
 END_PHRASE: Final = "finish conversation"
 NUDGE: Final = "Please do not ask me any questions, use the known conditions to solve the problem"
