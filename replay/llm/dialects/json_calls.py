@@ -122,12 +122,13 @@ def _reply_schema(tools: tuple[ToolSpec, ...], *, at_least: int) -> dict[str, Js
     return {
         "type": "object",
         "properties": {
-            "text": {"type": "string", "maxLength": _MOST_TEXT},
+            # A demanded call is all there is to say, and one is enough: small models repeat themselves.
+            "text": {"type": "string", "maxLength": 0 if at_least else _MOST_TEXT},
             "calls": {
                 "type": "array",
                 "items": {"anyOf": call["anyOf"]},
                 "minItems": at_least,
-                "maxItems": _MOST_CALLS,
+                "maxItems": 1 if at_least else _MOST_CALLS,
             },
         },
         "required": ["text", "calls"],

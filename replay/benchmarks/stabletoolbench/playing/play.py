@@ -50,6 +50,8 @@ PLAY_DEFAULTS: Final[Mapping[str, Json]] = {
     "max_tokens": 1024,
     # Greedy. Upstream sends none, so that the provider's default holds (1.0).
     "temperature": 0.0,
+    # Upstream leaves calls to the candidate; `required` holds every turn of a model too small to start one.
+    "tool_choice": "auto",
     "wording": None,
 }
 """Options of an episode by name."""
@@ -63,6 +65,7 @@ _BOUNDS: Final = {
     "max_tokens": (1, 100_000),
 }
 _MAX_TEMPERATURE: Final = 2.0
+_TOOL_CHOICES: Final = ("auto", "required")
 _PROTOCOL: Final = re.compile(r"CoT@([1-9]\d{0,2})|DFS(_woFilter)?_w([1-9]\d{0,2})")
 
 
@@ -107,6 +110,8 @@ def check_play_settings(settings: Settings) -> dict[str, Json]:
     heat = options["temperature"]
     if not isinstance(heat, (int, float)) or isinstance(heat, bool) or not 0 <= heat <= _MAX_TEMPERATURE:
         raise _bad_option("temperature", heat, f"a number from 0 to {_MAX_TEMPERATURE}")
+    if options["tool_choice"] not in _TOOL_CHOICES:
+        raise _bad_option("tool_choice", options["tool_choice"], " or ".join(_TOOL_CHOICES))
     load_prompts(wording=options["wording"])
     return options
 
@@ -169,6 +174,7 @@ def _make_candidate(
         prompts=load_prompts(OWN_WORDING if strict else wording, options["wording"]),
         rules=CallingRules(strict=strict, max_observation=options["max_observation"]),
         sampling=Sampling(temperature=float(options["temperature"]), max_tokens=options["max_tokens"]),
+        tool_choice=options["tool_choice"],
     )
 
 

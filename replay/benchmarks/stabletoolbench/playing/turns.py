@@ -65,6 +65,7 @@ class Candidate:
         prompts: Prompts,
         rules: CallingRules,
         sampling: Sampling,
+        tool_choice: str = "auto",
     ) -> None:
         """Fix what every turn of the episode shares."""
         self.query = query
@@ -74,6 +75,7 @@ class Candidate:
         self.rules = rules
         self._prompts = prompts
         self._sampling = sampling
+        self._tool_choice = tool_choice
         self._task = prompts.task_description(_tool_names(self.entries))
 
     def plant(self) -> Node:
@@ -94,7 +96,7 @@ class Candidate:
 
     def ask(self, node: Node) -> Generator[Ask, Answer, Completion]:
         """Ask for the next turn from a node and count it."""
-        return (yield from self._ask(node.shown_messages(), "auto"))
+        return (yield from self._ask(node.shown_messages(), self._tool_choice))
 
     def ask_vote(self, first: Node, second: Node) -> Generator[Ask, Answer, str]:
         """Ask which of two nodes is better to go on from and return the answer text."""

@@ -97,11 +97,11 @@ def test_the_grammar_knows_the_functions(calls: list[Json], fits: bool) -> None:
 
 
 def test_a_demanded_call_must_be_there() -> None:
-    """Words alone do not fit."""
+    """One call and no words: neither words alone nor a second call fits."""
     call = {"name": "news", "arguments": {"city": "Oslo"}}
-    assert [False, True] == [
-        grammar_for(tool_choice="required").accepts(text) for text in (reply_text(), reply_text(call))
-    ]
+    replies = [reply_text(), reply_text(call), reply_text(call, text=""), reply_text(call, call, text="")]
+    accepts = grammar_for(tool_choice="required").accepts
+    assert [False, False, True, False] == [accepts(text) for text in replies]
 
 
 def test_whatever_the_grammar_writes_is_read() -> None:
