@@ -168,14 +168,19 @@ class FrozenClock:
 
 
 class Stopwatch:
-    """Measures how long something took. For timings.jsonl and progress only; never hashed."""
+    """Measures how long something took. For timings, progress and thread counts only; never hashed."""
 
     def __init__(self) -> None:
         self._start = time.perf_counter()
+        self._cpu_start = time.process_time()
 
     def elapsed_s(self) -> float:
         """Seconds since the stopwatch was made."""
         return time.perf_counter() - self._start
+
+    def cpu_s(self) -> float:
+        """Processor seconds that all threads of this process took since the stopwatch was made."""
+        return time.process_time() - self._cpu_start
 
 
 # ---- the machine ---------------------------------------------------------------------------------------

@@ -215,6 +215,10 @@ class Library:
         """Give a context back."""
         self._c.llama_free(context)
 
+    def set_threads(self, context: ContextHandle, threads: int) -> None:
+        """Compute with so many threads from the next call on, one token and many alike."""
+        self._c.llama_set_n_threads(context, threads, threads)
+
     def context_tokens(self, context: ContextHandle) -> int:
         """Count the tokens one sequence of a context can hold."""
         return int(self._c.llama_n_ctx_seq(context))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from replay.core.determinism import Stopwatch
 from replay.core.errors import ModelError
 from replay.llm.llamacpp.binding import ContextShape
 from replay.llm.llamacpp.model import Model
+from replay.llm.llamacpp.threads import ThreadGovernor
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,8 +31,8 @@ class Span(NamedTuple):
 class Context:
     """Sequences of one model. Not thread-safe; the scheduler's leading thread is its only user."""
 
-    def __init__(self, model: Model, shape: ContextShape) -> None:
-        """Allocate the KV caches.
+    def __init__(self, model: Model, shape: ContextShape, *, fixed_threads: bool = True) -> None:
+        """Allocate the KV caches. Threads that are not fixed become fewer while others use the processors.
 
         Errors:  ModelError when memory is missing or the model gives embeddings instead of text.
         """
@@ -51,6 +53,7 @@ class Context:
             self.close()
             raise ModelError(f"a sequence holds {held} tokens", expected=f"{shape.context_tokens}")
         self._batch = self._library.new_batch(shape.batch_tokens)
+        self._governor = None if fixed_threads else ThreadGovernor(shape.threads)
 
     def decode(self, spans: Sequence[Span]) -> npt.NDArray[np.float32]:
         """Evaluate spans of different sequences in one call.
@@ -66,7 +69,13 @@ class Context:
         batch.clear()
         for span in sorted(spans, key=_sequence_of):
             batch.add(span.tokens, position=span.position, sequence=span.sequence, wants_row=span.wants_row)
-        return self._library.decode(self._handle, batch, columns=self._columns)
+        if self._governor is None:
+            return self._library.decode(self._handle, batch, columns=self._columns)
+        threads, watch = self._governor.threads, Stopwatch()
+        rows = self._library.decode(self._handle, batch, columns=self._columns)
+        if self._governor.note(watch.elapsed_s(), watch.cpu_s()) != threads:
+            self._library.set_threads(self._handle, self._governor.threads)
+        return rows
 
     def truncate(self, sequence: int, keep: int) -> int:
         """Forget a sequence from position `keep` on; returns how much is left.

@@ -37,7 +37,7 @@ class Machine:
         )
         try:
             for _ in range(apart):
-                self.contexts.append(Context(self.model, shape))
+                self.contexts.append(Context(self.model, shape, fixed_threads=not plan.shares_context))
         except BaseException:
             self._free()
             raise

@@ -31,18 +31,17 @@ class Canary:
         """Compute it in an empty sequence, which then holds the prompt and all generated tokens."""
         self.prompt = tuple(prompt)
         self.generated: list[int] = []
-        self.row = ""
-        """Digest of the logits after the prompt."""
-        state = hashlib.sha256()
         row = evaluate(context, prompt)
-        self.row = hash_row(row)
+        state = hashlib.sha256(row.data)
+        self.rows = [hash_row(row)]
+        """Digests of the logits after the prompt and after each generated token."""
         for position in range(len(prompt), len(prompt) + count):
-            state.update(row.data)
             self.generated.append(choose_greedy(row).token)
             row = evaluate(context, self.generated[-1:], position=position)
-        state.update(row.data)
+            state.update(row.data)
+            self.rows.append(hash_row(row))
         self.digest = state.hexdigest()
-        """Of the logits after the prompt and after every token generated."""
+        """Of all these logits."""
 
 
 @contextmanager
