@@ -6,7 +6,7 @@ otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from replay.benchmarks.acebench.playing.play_differences import PLAY_DIFFERENCES
@@ -155,30 +155,39 @@ _BY_STRICT_ERROR: Final[Mapping[str, str]] = {
 """Why an item that passes officially fails strictly."""
 
 _BY_OFFICIAL_ERROR: Final[Mapping[str, str]] = {
-    "lack_args": "truth-rejected",
-    "wrong_function_name": "truth-rejected",
-    "type_error": "truth-rejected",
-    "value_error": "truth-rejected",
+    "type_error": "types-loose",
+    "wrong_output_format": "first-brackets",
     "wrong functions number": "first-brackets",
     "function_mismatch": "first-brackets",
 }
 """Why an item that fails officially passes strictly, outside sessions."""
 
 
-def cause_of(category: str, official_error: str, strict_error: str, *, several: bool = False) -> str:
+_REJECTED: Final = ("truth-", "name-ends-in-number")
+"""Beginnings of the flags of truths that the official checker rejects."""
+
+
+def cause_of(
+    category: str,
+    official_error: str,
+    strict_error: str,
+    *,
+    several: bool = False,
+    flags: Sequence[str] = (),
+) -> str:
     """Id of the difference behind two verdicts that disagree.
 
-    several: the truth has more than one call.
+    several: the truth has more than one call; flags: the record's data errors.
     """
     if category.startswith("special"):
         return "refusal-pieces"
     if not official_error:
         found = _BY_STRICT_ERROR.get(strict_error, "text-inside-text")
         return "one-call-for-two" if several and found == "text-inside-text" else found
+    if any(flag.startswith(_REJECTED) for flag in flags):
+        return "truth-rejected"
     if "multi_turn" in category:
         return "whitespace-deleted"
-    if official_error == "wrong_output_format":
-        return "first-brackets"
     return _BY_OFFICIAL_ERROR.get(official_error, "more-than-literals")
 
 

@@ -67,6 +67,7 @@ def make_overall(sessions: Mapping[str, Metric], turns: Mapping[str, Metric], *,
     """Weigh the three parts of one language.
 
     Shape:   compat counts a category that is not planned as 0, as upstream does; strict then has no value.
+             Strict makes the weights sum to 1.
     """
     missing = [name for name in CATEGORIES if name not in sessions]
     official = official_overall(
@@ -74,7 +75,8 @@ def make_overall(sessions: Mapping[str, Metric], turns: Mapping[str, Metric], *,
         special=_official_part(sessions, "special"),
         agent=_official_part(sessions, "agent"),
     )
-    value = 100.0 * math.fsum(weight * _share(sessions, part) for part, weight in WEIGHTS.items())
+    total = 1.0 if side == "compat" else math.fsum(WEIGHTS.values())
+    value = 100.0 * math.fsum(weight / total * _share(sessions, part) for part, weight in WEIGHTS.items())
     return Metric(
         value=value if side == "compat" or not missing else None,
         n=sum(figure.n for figure in sessions.values()),

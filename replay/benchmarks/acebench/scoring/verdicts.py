@@ -81,7 +81,13 @@ def _judge_text(task: Task, case: Case, output: Json, *, trial: int) -> Verdict:
         metric=ACCURACY,
         compat=_score(official_error),
         strict=strict,
-        cause=cause_of(case.category, official_error, strict_error, several=_has_several(case.truth)),
+        cause=cause_of(
+            case.category,
+            official_error,
+            strict_error,
+            several=_has_several(case.truth),
+            flags=task.flags,
+        ),
     )
 
 
