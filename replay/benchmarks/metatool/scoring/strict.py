@@ -54,6 +54,9 @@ _LEAD: Final = re.compile(
 )
 _JOINED: Final = re.compile(r"[\W_]*(?:(?:and|or|plus|with|as well as|und|[0-9]{1,2})[\W_]*){0,2}")
 _EVERYDAY: Final = re.compile(r"[a-z]+|[A-Z][a-z]+")
+_MID_SENTENCE: Final = re.compile(r"[^\s.!?:]\s+$")
+_ACTS: Final = re.compile(r"\s+(?:is|can|would|will|could|should|helps?|provides?|offers?|finds?)\b")
+_ITEM_ENDS: Final = re.compile(r"\s*(?:$|[.,;:!?)\]\n&/]|(?:and|or)\b)")
 _MARK_BEFORE: Final = re.compile(r"(?:[\"'`*\[({<]|\b(?:tool|tools|name|named|called)\W{1,3})$")
 _MARK_AFTER: Final = re.compile(r"[\"'`*\])}>]|\s+(?:tool|plugin|api)\b")
 
@@ -107,20 +110,37 @@ def _is_rejected(lowered: str, place: int, name: str) -> bool:
 
 def _without_everyday(head: str, mentions: list[tuple[int, str]]) -> list[tuple[int, str]]:
     """Drop mentions of everyday words that are not marked as names, unless nothing else is named."""
-    marked = [
-        (place, name) for place, name in mentions if not is_everyday(name) or _is_marked(head, place, name)
+    spelled = [
+        (place, name)
+        for place, name in mentions
+        if not is_everyday(name) or head.startswith(name, place)  # a word of prose has another case
     ]
-    return marked or [(place, name) for place, name in mentions if head[place : place + len(name)] == name]
+    marked = [
+        (place, name)
+        for index, (place, name) in enumerate(spelled)
+        if not is_everyday(name)
+        or _is_marked(head, place, name)
+        or (index > 0 and _is_listed(head, spelled[index - 1], (place, name)))
+    ]
+    return marked or spelled
 
 
 def _is_marked(head: str, place: int, name: str) -> bool:
-    if head[place : place + len(name)] != name:
-        return False
+    """Tell whether a word is marked as a name: by where it stands, by signs around it, or by its capital."""
     lead = _LEAD.match(head.lower())
     if lead is not None and lead.end() == place:
         return True
     before, after = head[max(0, place - 16) : place], head[place + len(name) : place + len(name) + 8]
+    if name[:1].isupper() and (_MID_SENTENCE.search(before) or _ACTS.match(head, place + len(name))):
+        return True
     return _MARK_BEFORE.search(before) is not None or _MARK_AFTER.match(after) is not None
+
+
+def _is_listed(head: str, previous: tuple[int, str], mention: tuple[int, str]) -> bool:
+    """Tell whether a word is an item of a list of names: joined to the one before, and followed by an end."""
+    start, end = previous[0] + len(previous[1]), mention[0] + len(mention[1])
+    is_joined = _JOINED.fullmatch(head, start, mention[0]) is not None
+    return is_joined and _ITEM_ENDS.match(head, end) is not None
 
 
 def _leads(lowered: str, meant: Sequence[tuple[int, str]]) -> bool:
