@@ -1,0 +1,1 @@
+"""CodeXomics: native function calling of a genome browser's assistant, over several rounds."""

@@ -1,0 +1,1 @@
+"""Suites, registries and reports of upstream, read in."""

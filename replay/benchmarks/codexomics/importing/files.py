@@ -1,0 +1,137 @@
+"""The JSON files of one folder, told apart by what they hold.
+
+Owns bounds and accounting: sizes, links, digests of what was read, strict JSON. A file that is none of the
+known forms is listed as ignored; a damaged one is an error that names it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from replay.core.canonical import parse_json
+from replay.core.errors import CanonicalError, InputError
+from replay.core.protocols import SourceFile
+from replay.core.types import Json
+
+__all__ = ["Document", "Folder", "kind_of", "read_document", "read_lines", "suite_lists"]
+
+MAX_FILE_BYTES: Final = 256 << 20
+_SUFFIXES: Final = (".json", ".jsonl")
+_LICENCE: Final = "MIT"
+
+Document = Json
+
+
+class Folder:
+    """Every JSON file under a folder, read once, in order of its name."""
+
+    def __init__(self, root: Path) -> None:
+        """Read the folder. Raises InputError when it is none, or holds nothing that is known."""
+        if not root.is_dir():
+            raise InputError(
+                "not a folder" if root.exists() else "no such folder",
+                where=root.name,
+                expected="a folder with CodeXomics suites and registries as JSON files",
+            )
+        self.by_kind: dict[str, dict[str, Document]] = {}
+        self.ignored: list[str] = []
+        self._records: dict[str, int] = {}
+        self._digests: dict[str, str] = {}
+        for path in sorted(p for p in root.rglob("*") if p.suffix in _SUFFIXES and p.is_file()):
+            self._read(root, path)
+
+    def _read(self, root: Path, path: Path) -> None:
+        name = path.relative_to(root).as_posix()
+        if path.is_symlink():
+            self.ignored.append(name)
+            return
+        data = _read_bytes(path, name)
+        document = read_lines(data, name) if path.suffix == ".jsonl" else read_document(data, name)
+        kind = kind_of(document)
+        if not kind:
+            self.ignored.append(name)
+            return
+        self._digests[name] = f"sha256:{hashlib.sha256(data).hexdigest()}"
+        self.by_kind.setdefault(kind, {})[name] = document
+
+    def documents(self, kind: str) -> Iterator[tuple[str, Document]]:
+        """Files of one kind, in order of their names."""
+        yield from sorted(self.by_kind.get(kind, {}).items())
+
+    def count(self, name: str, records: int) -> None:
+        """Note how many records a file gave."""
+        self._records[name] = records
+
+    @property
+    def sources(self) -> tuple[SourceFile, ...]:
+        """Every file that was used."""
+        return tuple(
+            SourceFile(path=name, digest=digest, records=self._records.get(name, 0), licence=_LICENCE)
+            for name, digest in sorted(self._digests.items())
+        )
+
+
+def kind_of(document: Document) -> str:  # noqa: PLR0911
+    """Tell what a file is: suites, registry, golden, report, app, rows, or nothing that is known."""
+    if isinstance(document, list):
+        first = document[0] if document else None
+        if not isinstance(first, dict):
+            return ""
+        if {"test", "observed_calls", "mode"} <= first.keys():
+            return "rows"
+        return "app" if "testId" in first else "records" if "test_id" in first else ""
+    if not isinstance(document, dict):
+        return ""
+    if isinstance(document.get("records"), list) and isinstance(document.get("summary"), dict):
+        return "report"
+    if "ideal_runs" in document or "wrong_runs" in document:
+        return "golden"
+    if isinstance(document.get("tools"), (dict, list)):
+        return "registry"
+    return "suites" if any(True for _ in suite_lists(document)) else ""
+
+
+def suite_lists(document: Document) -> Iterator[tuple[str, list[Json]]]:
+    """The suites of a document by their ids: plain lists, or objects with a list of tests."""
+    inner = document.get("suites")
+    held = inner if isinstance(inner, dict) else document
+    for name, value in held.items():
+        tests = value.get("tests") if isinstance(value, dict) else value
+        if isinstance(tests, list) and tests and all(_is_test(test) for test in tests):
+            yield name, tests
+
+
+def read_document(data: bytes, name: str) -> Document:
+    """Read one strict JSON text. Raises InputError naming file and place."""
+    try:
+        return parse_json(data.decode())
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 at byte {error.start}", where=name, expected="UTF-8 text") from None
+    except CanonicalError as error:
+        place = f"{name}, {error.where}" if error.where else name
+        raise InputError(error.what, where=place, expected="one JSON text") from None
+
+
+def read_lines(data: bytes, name: str) -> list[Json]:
+    """Read JSON lines; blank lines do not count."""
+    return [
+        read_document(line, f"{name}, record {number}")
+        for number, line in enumerate(data.split(b"\n"), start=1)
+        if line.strip()
+    ]
+
+
+def _read_bytes(path: Path, name: str) -> bytes:
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise InputError("file too large", where=name, expected=f"at most {MAX_FILE_BYTES} bytes")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=name) from None
+
+
+def _is_test(value: Json) -> bool:
+    return isinstance(value, dict) and "id" in value and ("instruction" in value or "expectedResult" in value)

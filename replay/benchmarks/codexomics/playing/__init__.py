@@ -1,0 +1,1 @@
+"""Rounds protocol, its modes, and synthetic results."""

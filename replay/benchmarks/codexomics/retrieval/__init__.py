@@ -1,0 +1,1 @@
+"""Choice of at most 24 candidate tools for an instruction."""

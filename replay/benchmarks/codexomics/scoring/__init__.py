@@ -1,0 +1,1 @@
+"""Evaluators: official bug for bug, and corrected."""

@@ -1,0 +1,252 @@
+"""The strict evaluator: structured calls of one request against one test's oracle, under one tier.
+
+With all corrections off this is `strict-automatic-v2`, bug for bug; with all on, the corrected evaluator.
+Source: spec sections 6 and 7 (StrictBenchmarkEvaluator at 17a3951). Differs where `rules.Rules` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from replay.benchmarks.codexomics.naming import camel_key, tool_key
+from replay.benchmarks.codexomics.records import ObservedCall, Oracle, Tier, read_oracle
+from replay.benchmarks.codexomics.schemas import schema_errors
+from replay.benchmarks.codexomics.scoring.arguments import ArgumentMatch, match_arguments
+from replay.benchmarks.codexomics.scoring.assessment import (
+    Assessment,
+    StepMatch,
+    partial_score,
+    weighted_ratio,
+)
+from replay.benchmarks.codexomics.scoring.extras import is_tolerated
+from replay.benchmarks.codexomics.scoring.flow import NO_FLOW, flow_before
+from replay.benchmarks.codexomics.scoring.messages import Findings, describe
+from replay.benchmarks.codexomics.scoring.pairing import is_exact_sequence, pair_calls
+from replay.benchmarks.codexomics.scoring.repairs import repair_call
+from replay.benchmarks.codexomics.scoring.rules import (
+    CORRECTED_SCORER,
+    OFFICIAL,
+    OFFICIAL_SCORER,
+    Rules,
+)
+from replay.benchmarks.codexomics.scoring.values import ValueRules
+from replay.core.types import Json, Record
+
+__all__ = ["Registry", "assess"]
+
+
+class Registry(Record, frozen=True, kw_only=True):
+    """The schemas calls are validated with."""
+
+    schemas: dict[str, Json]
+    """Folded tool name to schema."""
+    knows_all: bool = True
+    """True: a tool that is not there is unknown, and a call of it invalid. False: it is not judged."""
+    facts: dict[str, Json] = msgspec.field(default_factory=dict)
+    """What the fixture fixes, such as current_chromosome; only the corrected evaluator looks."""
+
+
+def assess(
+    test: Mapping[str, Json],
+    calls: Sequence[ObservedCall],
+    tier: Tier,
+    registry: Registry,
+    *,
+    rules: Rules = OFFICIAL,
+) -> Assessment:
+    """Judge the observed calls of one case under a tier."""
+    oracle = read_oracle(test, keep_repeated_parameters=rules.repeated_parameters)
+    return _Case(oracle, tuple(calls), tier, registry, rules).judge()
+
+
+class _Case:
+    """One case at work."""
+
+    def __init__(
+        self, oracle: Oracle, calls: tuple[ObservedCall, ...], tier: Tier, registry: Registry, rules: Rules
+    ) -> None:
+        self._oracle = oracle
+        self._steps = oracle.steps
+        self._tier = tier
+        self._registry = registry
+        self._rules = rules
+        repaired = tuple(map(repair_call, calls)) if tier.is_completion else calls
+        faults = [self._schema_faults(call) for call in repaired]
+        kept = _keep_unrecovered(repaired, faults) if rules.recovery else list(range(len(repaired)))
+        self._recovered = len(repaired) - len(kept)
+        self._calls = tuple(repaired[i] for i in kept)
+        self._faults = [faults[i] for i in kept]
+        self._compared: dict[tuple[int, int], ArgumentMatch] = {}
+
+    def judge(self) -> Assessment:
+        """Pair, compare, count and decide."""
+        steps, calls = self._steps, self._calls
+        pairs = pair_calls(
+            steps,
+            calls,
+            lambda i, j: self._compare(i, j).match,
+            completion=self._tier.is_completion,
+            best=self._rules.best_pairing,
+        )
+        matches = tuple(
+            StepMatch(
+                expected_index=i,
+                expected_tool=step.name,
+                actual_index=pairs[i],
+                arguments=None if (j := pairs[i]) is None else self._compare(i, j),
+            )
+            for i, step in enumerate(steps)
+        )
+        found = [j for j in pairs if j is not None]
+        unexpected = [
+            j
+            for j in range(len(calls))
+            if j not in found and not (self._tier.is_completion and self._tolerates(j))
+        ]
+        return self._decide(matches, [calls[j] for j in found], unexpected)
+
+    def _decide(
+        self, matches: tuple[StepMatch, ...], found: list[ObservedCall], unexpected: list[int]
+    ) -> Assessment:
+        steps, calls = self._steps, self._calls
+        verdict_tier = self._verdict_tier()
+        matched = sum(1 for match in matches if match.arguments is not None and match.arguments.match)
+        executed = sum(1 for call in found if call.executed)
+        succeeded = sum(1 for call in found if call.executed and call.success is True)
+        valid = sum(1 for faults in self._faults if not faults)
+        covered = bool(steps) and len(found) == len(steps)
+        sequence = covered if self._tier.is_completion else is_exact_sequence(steps, calls)
+        arguments = bool(steps) and matched == len(steps)
+        schemas = bool(calls) and valid == len(calls)
+        execution = bool(steps) and executed == succeeded == len(steps)
+        success = sequence and arguments and schemas
+        success = success and (execution or not self._needs_execution())
+        if self._tier.is_completion and (self._rules.call_only_extras or not self._oracle.call_only):
+            success = success and not unexpected
+        shares = (
+            _share(len(found), len(steps)),
+            _share(matched, len(steps)),
+            _share(valid, len(calls)),
+            _share(executed, len(steps)),
+            _share(succeeded, len(steps)),
+        )
+        ratio = weighted_ratio(shares, with_execution=self._weighs_execution(verdict_tier))
+        findings = Findings(
+            matches=matches,
+            calls=calls,
+            schema_faults=tuple(self._faults),
+            unexpected=tuple(unexpected),
+            sequence_ok=sequence,
+            order_free=self._tier.is_completion,
+            needs_execution=self._needs_execution(),
+        )
+        return Assessment(
+            success=success,
+            score=partial_score(ratio, self._oracle.max_score, success=success),
+            max_score=self._oracle.max_score,
+            weighted_ratio=ratio,
+            tier=verdict_tier,
+            asked_tier=self._tier,
+            scorer=OFFICIAL_SCORER if self._rules == OFFICIAL else CORRECTED_SCORER,
+            sequence_ok=sequence,
+            arguments_ok=arguments,
+            schemas_ok=schemas,
+            execution_ok=execution,
+            expected_tools=tuple(step.name for step in steps),
+            actual_tools=tuple(call.key for call in calls),
+            tool_matches=len(found),
+            parameter_matches=matched,
+            schema_valid=valid,
+            executed=executed,
+            succeeded=succeeded,
+            failed=sum(1 for call in found if call.executed and call.success is False),
+            unexpected_calls=tuple(calls[j].key for j in unexpected),
+            matches=matches,
+            schema_flags=tuple(not faults for faults in self._faults),
+            errors=() if success else describe(findings),
+            warnings=_warnings(calls),
+            recovered=self._recovered,
+        )
+
+    def _verdict_tier(self) -> Tier:
+        """Call-only tests are judged as contracts whatever was asked (defect 2)."""
+        switches = self._oracle.call_only and not self._rules.call_only_extras
+        return Tier.CONTRACT if switches else self._tier
+
+    def _needs_execution(self) -> bool:
+        return self._tier.needs_execution and not self._oracle.call_only
+
+    def _weighs_execution(self, verdict_tier: Tier) -> bool:
+        if verdict_tier is Tier.CONTRACT:
+            return False
+        return self._needs_execution() if self._rules.offline_ratio else True
+
+    def _tolerates(self, index: int) -> bool:
+        call = self._calls[index]
+        if self._rules.destructive_extras and _repeats_nothing_new(call, index, self._calls):
+            return True
+        values = ValueRules(completion=True, rules=self._rules, flow=NO_FLOW)
+        return is_tolerated(call, self._steps, self._calls, values)
+
+    def _compare(self, step: int, call: int) -> ArgumentMatch:
+        known = self._compared.get((step, call))
+        if known is None:
+            needs_flow = self._rules != OFFICIAL
+            flow = flow_before(self._calls, call, self._registry.facts) if needs_flow else NO_FLOW
+            observed = self._calls[call]
+            is_strict_tier = not self._tier.is_completion
+            known = match_arguments(
+                self._steps[step],
+                observed,
+                ValueRules(completion=self._tier.is_completion, rules=self._rules, flow=flow),
+                schema_valid=not self._faults[call],
+                defaults=self._defaults(observed) if self._rules.exact_keys and is_strict_tier else None,
+            )
+            self._compared[step, call] = known
+        return known
+
+    def _defaults(self, call: ObservedCall) -> dict[str, Json]:
+        schema = self._registry.schemas.get(call.key)
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        listed = properties.items() if isinstance(properties, dict) else ()
+        return {camel_key(n): p["default"] for n, p in listed if isinstance(p, dict) and "default" in p}
+
+    def _schema_faults(self, call: ObservedCall) -> tuple[str, ...]:
+        schema = self._registry.schemas.get(call.key)
+        if schema is None:
+            known = not self._registry.knows_all
+            return () if known else (f"no tool {tool_key(call.tool)!r} in the registry",)
+        return schema_errors(schema, call.parameters)
+
+
+def _keep_unrecovered(calls: Sequence[ObservedCall], faults: Sequence[tuple[str, ...]]) -> list[int]:
+    """Leave out calls that changed nothing and were put right: rejected or failed, then one that was not."""
+    sound = [not faults[i] and not (call.executed and call.success is False) for i, call in enumerate(calls)]
+    return [
+        i
+        for i, call in enumerate(calls)
+        if sound[i] or not any(sound[j] and calls[j].key == call.key for j in range(i + 1, len(calls)))
+    ]
+
+
+def _repeats_nothing_new(call: ObservedCall, index: int, calls: Sequence[ObservedCall]) -> bool:
+    """Tell whether an extra call was refused as a repeat: it ran nothing, so it changed nothing."""
+    return not call.executed and any(
+        other.key == call.key and other.parameters == call.parameters
+        for place, other in enumerate(calls)
+        if place < index
+    )
+
+
+def _share(count: int, of: int) -> float:
+    return count / of if of else 0.0
+
+
+def _warnings(calls: Sequence[ObservedCall]) -> tuple[str, ...]:
+    return tuple(
+        f"call {index} ({call.key}): arguments are no JSON object, taken for none"
+        for index, call in enumerate(calls, start=1)
+        if call.broken_arguments
+    )
