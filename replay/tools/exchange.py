@@ -11,7 +11,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import parse_qsl
@@ -21,8 +21,9 @@ import msgspec
 from replay.core.canonical import canonical_bytes, parse_json
 from replay.core.errors import CanonicalError, DamagedError, InputError
 from replay.core.types import CallRequest, Json, Record
+from replay.tools.keys import recipe_for
 
-__all__ = ["HTTP", "NOT_IN_HTTP_KEY", "HttpAnswer", "HttpRequest", "call_of", "read_answer", "write_answer"]
+__all__ = ["HTTP", "NOT_IN_HTTP_KEY", "HttpAnswer", "HttpKeys", "HttpRequest", "read_answer", "write_answer"]
 
 HTTP: Final = "http"
 """Benchmark namespace of exchanges that belong to no benchmark."""
@@ -78,6 +79,9 @@ _NOT_SERVED: Final = frozenset(
 )
 """Answer headers that are not kept: of one connection, computed anew, or somebody's session."""
 
+_MAX_SEEN: Final = 1_000
+"""Header names whose rule is remembered."""
+
 _BOUNDARY: Final = re.compile(r"boundary=(?:\"([^\"]{1,70})\"|([^\s;,\"]{1,70}))", re.IGNORECASE)
 _FIXED_BOUNDARY: Final = "replay-boundary"
 
@@ -125,27 +129,55 @@ class _Stored(Record, frozen=True, kw_only=True):
     cuts: tuple[int, ...] = ()
 
 
-def call_of(request: HttpRequest, *, benchmark: str = HTTP, also_left_out: Iterable[str] = ()) -> CallRequest:
-    """Make the call that an exchange is looked up by.
+class HttpKeys:
+    """How exchanges become calls: what is left out of their keys, what is masked in them. Safe to share."""
 
-    also_left_out: globs of further header names, declared with an upstream.
-    Errors:  InputError for a body over the limit; CanonicalError for JSON that cannot be hashed honestly.
-    """
-    if len(request.body) > MAX_BODY_BYTES:
-        raise InputError(
-            f"a request body of {len(request.body)} bytes", expected=f"at most {MAX_BODY_BYTES} bytes"
+    def __init__(self, *, benchmark: str = HTTP, left_out: Iterable[str] = ()) -> None:
+        """Make calls in this namespace.
+
+        left_out: globs of further header names that say nothing of what is asked.
+        """
+        self._benchmark = benchmark
+        self._recipe = recipe_for(benchmark)
+        globs = (*NOT_IN_HTTP_KEY, *(glob.lower() for glob in left_out))
+        self._left_out = re.compile("|".join(translate(glob) for glob in globs))
+        self._seen: dict[str, bool] = {}
+
+    def call_of(self, request: HttpRequest) -> CallRequest:
+        """Make the call that an exchange is looked up by and stored with.
+
+        Errors:  InputError for a body over the limit; CanonicalError for JSON that cannot be hashed honestly.
+        """
+        if len(request.body) > MAX_BODY_BYTES:
+            raise InputError(
+                f"a request body of {len(request.body)} bytes", expected=f"at most {MAX_BODY_BYTES} bytes"
+            )
+        headers, body = _settle_boundary(self._keyed(request.headers), request.body)
+        query = parse_qsl(request.query, keep_blank_values=True) if request.query else ()
+        whole = CallRequest(
+            benchmark=self._benchmark,
+            tool=f"{request.upstream} {request.method.upper()} {request.path}",
+            arguments={
+                # An object a pair, so that fields are masked by their names here as in a body.
+                "query": [{name: value} for name, value in query],
+                "headers": headers,
+                "body": _body_value(headers, body),
+            },
         )
-    headers, body = _settle_boundary(_keyed(request.headers, tuple(also_left_out)), request.body)
-    method = request.method.upper()
-    return CallRequest(
-        benchmark=benchmark,
-        tool=f"{request.upstream} {method} {request.path}",
-        arguments={
-            "query": [[name, value] for name, value in parse_qsl(request.query, keep_blank_values=True)],
-            "headers": dict(sorted(headers.items())),
-            "body": _body_value(headers, body),
-        },
-    )
+        return self._recipe.apply(whole)
+
+    def _keyed(self, headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+        kept: dict[str, list[str]] = {}
+        for name, value in headers:
+            lower = name.lower()
+            is_out = self._seen.get(lower)
+            if is_out is None:
+                is_out = self._left_out.fullmatch(lower) is not None
+                if len(self._seen) < _MAX_SEEN:
+                    self._seen[lower] = is_out
+            if not is_out:
+                kept.setdefault(lower, []).append(value.strip())
+        return kept
 
 
 def write_answer(answer: HttpAnswer) -> str:
@@ -177,16 +209,6 @@ def read_answer(text: str, *, where: str = "") -> HttpAnswer:
     if not is_whole or not 100 <= stored.status <= 599:
         raise DamagedError("a recorded HTTP answer does not fit together", where=where)
     return HttpAnswer(status=stored.status, headers=stored.headers, body=body, cuts=stored.cuts)
-
-
-def _keyed(headers: Iterable[tuple[str, str]], also_left_out: tuple[str, ...]) -> dict[str, list[str]]:
-    left_out = (*NOT_IN_HTTP_KEY, *(glob.lower() for glob in also_left_out))
-    kept: dict[str, list[str]] = {}
-    for name, value in headers:
-        lower = name.lower()
-        if not any(fnmatchcase(lower, glob) for glob in left_out):
-            kept.setdefault(lower, []).append(value.strip())
-    return kept
 
 
 def _settle_boundary(headers: dict[str, list[str]], body: bytes) -> tuple[dict[str, list[str]], bytes]:
