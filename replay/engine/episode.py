@@ -149,6 +149,9 @@ class _Recorder:
 
     def _complete(self, request: ChatRequest) -> Completion:
         model = self._chat.get(request.role)
+        if model is None and request.role is Role.USER:
+            # Only some tasks of a benchmark may need one: the others are still played.
+            raise _StoppedError("user-miss", "the task needs a user, and none was chosen (--user-model)")
         if model is None:
             raise InternalError(
                 f"nothing was set up to answer as {request.role}",

@@ -258,6 +258,15 @@ def test_an_answer_that_cannot_be_hashed_ends_its_episode(body: Json) -> None:
     assert "cannot be hashed" in found.stop_detail
 
 
+def test_a_task_that_needs_a_user_says_so_when_there_is_none() -> None:
+    """It stays unscored and the run goes on."""
+    found = run_episode(play_chat(Role.USER), ITEM, benchmark="demo", chat={}, tools=Tools())
+    assert (found.stop, found.stop_detail) == (
+        "user-miss",
+        "the task needs a user, and none was chosen (--user-model)",
+    )
+
+
 def test_a_role_without_a_model_is_our_bug() -> None:
     """Wiring must set up every role that a benchmark asks."""
     with pytest.raises(InternalError, match="nothing was set up to answer as judge"):
