@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 from replay.core.canonical import MAX_DEPTH
@@ -35,7 +36,7 @@ class Redaction(Record, frozen=True, kw_only=True):
 
     def covers(self, field: str) -> bool:
         """Tell whether a field of this spelling falls under the rule."""
-        plain = field.lower().translate(_SEPARATORS)
+        plain = _plain(field)
         return plain in self.fields or (bool(self.suffixes) and plain.endswith(self.suffixes))
 
 
@@ -66,6 +67,12 @@ _HEADER: Final = re.compile(
     r"\b(authorization[\"']? {0,4}[:=] {0,4}[\"']?(?:bearer|basic|token) {1,4})([A-Za-z0-9+/=._~-]+)",
     re.IGNORECASE,
 )
+
+
+@lru_cache(maxsize=4096)
+def _plain(field: str) -> str:
+    """Spell a field name as rules do; the same names come with every call."""
+    return field.lower().translate(_SEPARATORS)
 
 
 def scrub(value: Json, rules: Iterable[Redaction]) -> Json:
