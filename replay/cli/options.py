@@ -21,6 +21,7 @@ __all__ = [
     "ContextTokens",
     "Dialect",
     "ExpectRoot",
+    "Fresh",
     "GeneralMode",
     "Home",
     "Jobs",
@@ -47,6 +48,7 @@ __all__ = [
     "Trials",
     "UserMode",
     "UserModel",
+    "Without",
     "parse_options",
 ]
 
@@ -139,6 +141,14 @@ CandidateProtocol = Annotated[str, typer.Option(help="Candidate protocol, for ex
 Seed = Annotated[int | None, typer.Option(help="Run seed; every other seed derives from it.")]
 Overlay = Annotated[Path | None, typer.Option(help="Overlay of an earlier run to read.")]
 KeepErrors = Annotated[bool, typer.Option("--keep-errors", help="Record error answers too.")]
+Without = Annotated[
+    list[str] | None,
+    typer.Option("--without", help="Glob over tools whose recorded answers are not served; may be repeated."),
+]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Compute generated answers anew, whatever the archive holds of them."),
+]
 ExpectRoot = Annotated[str, typer.Option(help="Fail with exit 8 unless this is the run root.")]
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from replay.cli import options as opt
 from replay.cli.scores import MISS_EXIT, exit_code_of, show_summary
 from replay.cli.screen import Screen
-from replay.core.types import Json
 
 if TYPE_CHECKING:
     from replay.wiring.runs import RunReport, RunRequest
@@ -50,6 +50,8 @@ def run(
     candidate_name: opt.CandidateName = "",
     overlay: opt.Overlay = None,
     keep_errors: opt.KeepErrors = False,
+    without: opt.Without = None,
+    fresh: opt.Fresh = False,
     simulator: opt.SimulatorModel = "",
     judge_model: opt.JudgeModel = "",
     user_model: opt.UserModel = "",
@@ -63,25 +65,38 @@ def run(
     json: opt.JsonFlag = False,
 ) -> int:
     """Play or replay a benchmark and score it; the same request resumes an unfinished run."""
+    return _execute(_request(locals()), Screen(json=json), expect_root)
+
+
+_MODES: Final = ("tools", "candidate_mode", "user_mode", "judge_mode")
+_NAMES: Final = {
+    "simulator": "simulator_model",
+    "context": "context_tokens",
+    "base": "bases",
+}
+"""Options whose word differs from the request's."""
+
+
+def _request(words: dict[str, Any]) -> RunRequest:
+    """Turn the command's words, by parameter, into what the run is asked for."""
     from replay.wiring.modes import parse_modes
     from replay.wiring.runs import RunRequest
 
-    modes = parse_modes(mode, tools=tools, candidate=candidate_mode, user=user_mode, judge=judge_mode)
-    asked: dict[str, Json] = {"archive": archive, "candidate": candidate, "judge": judge}
-    asked |= {"candidate_name": candidate_name, "protocol": protocol, "rules": rules}
-    asked |= {"judge_runs": judge_runs, "reference": reference, "limit": limit, "trials": trials}
-    asked |= {"jobs": jobs, "seed": seed, "keep_errors": keep_errors, "allow_unpinned": allow_unpinned}
-    asked |= {"simulator_model": simulator, "judge_model": judge_model, "user_model": user_model}
-    asked |= {
-        "context_tokens": context,
-        "threads": threads,
-        "dialect": dialect,
-        "out": str(out or ""),
-        "home": str(home or ""),
+    boundaries = {name.removesuffix("_mode"): words[name] for name in _MODES}
+    modes = parse_modes(words["mode"], **boundaries)
+    asked = {
+        _NAMES.get(name, name): _plain(word)
+        for name, word in words.items()
+        if word is not None and name not in (*_MODES, "mode", "json", "expect_root", "option")
     }
-    asked |= {"select": tuple(select or ()), "bases": tuple(map(str, base or ()))}
-    asked |= {"overlay": str(overlay or ""), "options": opt.parse_options(option)}
-    return _execute(RunRequest(**asked, modes=modes), Screen(json=json), expect_root)
+    return RunRequest(**asked, modes=modes, options=opt.parse_options(words["option"]))
+
+
+def _plain(word: Any) -> Any:
+    """Write paths as text and lists as tuples, as a request holds them."""
+    if isinstance(word, list):
+        return tuple(map(str, word))
+    return str(word) if isinstance(word, Path) else word
 
 
 def _execute(request: RunRequest, screen: Screen, expect_root: str) -> int:

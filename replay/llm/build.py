@@ -2,8 +2,9 @@
 
 What is pinned and why is in `models/README.md`. The wheel lies in a folder named by version, platform and the
 digest of the flags, so another set of flags is another folder, and a wheel that is there is used again after
-its hash was checked. pip's own cache of built wheels is kept out: it does not know the flags, and would hand
-a default build to whoever asks next.
+its hash was checked: by every checkout and environment of this user, for the folders are in the user's cache.
+pip's own cache of built wheels is kept out: it does not know the flags, and would hand a default build to
+whoever asks next.
 
 Writes to standard error, because it is a tool of the Makefile; `main` returns an exit code.
 """
@@ -15,6 +16,7 @@ import hashlib
 import importlib.metadata
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -27,16 +29,18 @@ from typing import Final
 import msgspec
 
 from replay.core.canonical import canonical_bytes, digest
-from replay.core.determinism import Stopwatch, building_environment
+from replay.core.determinism import Stopwatch, building_environment, read_environment
 from replay.core.errors import ModelError, ReplayError, StoreError
 from replay.core.types import Record
 from replay.llm.runtime import BINDING_VERSION
 from replay.store.archive.atomic import write_whole
+from replay.store.homes import data_home
 
 __all__ = [
     "BuildPlan",
     "Progress",
     "build_wheel",
+    "default_wheels",
     "find_built",
     "is_installed",
     "main",
@@ -60,6 +64,9 @@ _COMMON: Final = (
     "-DMTMD_BUILD=OFF",
     "-DLLAVA_BUILD=OFF",
 )
+# llama.cpp's library for its own programs, an HTTP client among them: a third of the files, and nothing calls
+# it. The binding forces it in, so only a variable of the inner project can leave it out.
+_INNER: Final = ("LLAMA_BUILD_COMMON", "OFF")
 _X86: Final = ("-DGGML_AVX=ON", "-DGGML_AVX2=ON", "-DGGML_FMA=ON", "-DGGML_F16C=ON", "-DGGML_BMI2=ON")
 # Dot products, but neither i8mm (its kernels take rows in pairs) nor SVE (its width differs by processor).
 _ARM: Final = ("-DGGML_CPU_ARM_ARCH=armv8.2-a+dotprod",)
@@ -142,7 +149,7 @@ def pinned_flags(machine: str) -> tuple[str, ...]:
             expected=f"one of: {', '.join(sorted(_FLAGS))}",
             next_step="frozen answers replay without a model on every machine",
         )
-    return (*_COMMON, *own)
+    return (*_COMMON, f"-D{'='.join(_INNER)}", *own)
 
 
 def plan_build() -> BuildPlan:
@@ -150,6 +157,12 @@ def plan_build() -> BuildPlan:
     machine = platform.machine().lower()
     name = "-".join(part for part in (platform.system().lower(), machine, platform.libc_ver()[0]) if part)
     return BuildPlan(version=BINDING_VERSION, platform=name, flags=pinned_flags(machine))
+
+
+def default_wheels() -> Path:
+    """Return the folder for built wheels: $REPLAY_WHEELS, else one beside stores and weights of this user."""
+    named = read_environment("REPLAY_WHEELS")
+    return Path(named) if named else data_home() / "wheels"
 
 
 def find_built(plan: BuildPlan, root: Path) -> Path | None:
@@ -170,7 +183,7 @@ def build_wheel(plan: BuildPlan, root: Path, progress: Progress) -> Path:
 
     Errors:  ModelError without a compiler, without the source, or when the build fails, with its last words.
     """
-    _check_compilers()
+    _check_compilers(root / plan.folder)
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root, prefix=".build-") as name:
         work = Path(name)
@@ -181,14 +194,20 @@ def build_wheel(plan: BuildPlan, root: Path, progress: Progress) -> Path:
             "--require-hashes", "--no-binary", _PACKAGE, "--disable-pip-version-check", "--no-input",
             "--wheel-dir", str(work / "wheel"), "--requirement", str(source),
         ]  # fmt: skip
+        inner = work / "inner.cmake"
+        inner.write_text(f"set({' '.join(_INNER)})\n", "utf-8")
         log = root / "build.log"
-        if _run(command, plan, log, progress):
-            raise _failed(log)
+        if _run(command, (*plan.flags, f"-DCMAKE_PROJECT_llama.cpp_INCLUDE={inner}"), log, progress):
+            raise _failed(log, root / plan.folder)
         (wheel,) = sorted((work / "wheel").glob("*.whl"))
         return _keep(plan, wheel, root)
 
 
 def _keep(plan: BuildPlan, wheel: Path, root: Path) -> Path:
+    theirs = find_built(plan, root)
+    if theirs is not None:
+        # Another checkout built the same meanwhile, and may be installing it.
+        return theirs
     folder = root / plan.folder
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -200,19 +219,19 @@ def _keep(plan: BuildPlan, wheel: Path, root: Path) -> Path:
     return kept
 
 
-def _check_compilers() -> None:
+def _check_compilers(place: Path) -> None:
     for names in _COMPILERS:
         if not any(shutil.which(name) for name in names):
             raise ModelError(
                 f"no compiler: none of {', '.join(names)} is on the PATH",
                 expected="a C and a C++ compiler (on Debian: apt install g++)",
-                next_step="install one and run make llama; or copy .wheels/ from a machine that has built it",
+                next_step=f"install one and run make llama; or copy {place} from a machine that has built it",
             )
 
 
-def _run(command: Sequence[str], plan: BuildPlan, log: Path, progress: Progress) -> int:
+def _run(command: Sequence[str], flags: Sequence[str], log: Path, progress: Progress) -> int:
     """Run pip and follow its output; everything also goes to the log."""
-    environment = building_environment() | {"CMAKE_ARGS": " ".join(plan.flags)}
+    environment = building_environment() | {"CMAKE_ARGS": shlex.join(flags)}
     with (
         log.open("w", encoding="utf-8") as file,
         subprocess.Popen(  # noqa: S603  our own interpreter, a fixed command, no shell
@@ -235,13 +254,13 @@ def _run(command: Sequence[str], plan: BuildPlan, log: Path, progress: Progress)
                 child.kill()
 
 
-def _failed(log: Path) -> ModelError:
+def _failed(log: Path, place: Path) -> ModelError:
     lines = [line.strip() for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
     return ModelError(
         f"llama-cpp-python could not be built: {_last_words(lines)[:_TOLD_CHARACTERS]}",
         where=str(log),
         expected=f"{_PACKAGE} {BINDING_VERSION} as source and CMake (3.21 or later), from the package index",
-        next_step="read the log; or copy .wheels/ from a machine that has built it",
+        next_step=f"read the log; or copy {place} from a machine that has built it",
     )
 
 
@@ -295,16 +314,19 @@ def _install(wheel: Path) -> None:
 def main(arguments: Iterable[str] | None = None) -> int:
     """Build the pinned wheel unless it is there, install it if asked, and print its path."""
     parser = argparse.ArgumentParser(prog="python -m replay.llm.build", description=__doc__)
-    parser.add_argument("--wheels", type=Path, default=Path(".wheels"), help="folder for built wheels")
+    parser.add_argument(
+        "--wheels", type=Path, help="folder for built wheels [default: $REPLAY_WHEELS or cache]"
+    )
     parser.add_argument("--install", action="store_true", help="install it into this environment")
     options = parser.parse_args(None if arguments is None else list(arguments))
     try:
         plan = plan_build()
-        wheel = find_built(plan, options.wheels)
+        wheels = options.wheels or default_wheels()
+        wheel = find_built(plan, wheels)
         if wheel is None:
             say(f"building {_PACKAGE} {plan.version} for {plan.platform}: some minutes, once")
             progress = Progress()
-            wheel = build_wheel(plan, options.wheels, progress)
+            wheel = build_wheel(plan, wheels, progress)
             progress.end("built")
         if options.install and not is_installed(wheel):
             _install(wheel)

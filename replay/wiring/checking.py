@@ -34,7 +34,7 @@ from replay.wiring.sources import JUDGE_MAKER, RECORDED, AnswerPlan, CandidatePl
 from replay.wiring.summaries import summarize_run
 from replay.wiring.workers import WorkPlan, build_output_worker, build_play_worker, make_scoring
 
-__all__ = ["CheckedRun", "check_run"]
+__all__ = ["CheckedRun", "check_run", "served_keys"]
 
 DIVERGED, CHECK_FAILED = 8, 1
 
@@ -120,8 +120,13 @@ def _generated(run: Run, answers: LayeredStore) -> Iterator[Snapshot]:
     recorded = [] if own is None else list(own.scan(SnapshotKind.COMPLETION))
     yield from recorded
     known = {snapshot.key for snapshot in recorded}
+    yield from completions_behind(answers, sorted(served_keys(run) - known))
+
+
+def served_keys(run: Run) -> set[Key]:
+    """Collect the keys of all snapshots that answered in a run: completions, API answers and verdicts."""
     keys = {Key(key) for trajectory in run.trajectories() for key in _keys(trajectory)}
-    yield from completions_behind(answers, sorted(keys - known))
+    return keys | {Key(item.key) for episode in run.verdicts() for item in episode.judged if item.key}
 
 
 def _keys(trajectory: Trajectory) -> Iterator[str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import platformdirs
-
 from replay.core.determinism import read_environment
 from replay.core.errors import InputError
+from replay.store.homes import data_home
 
 __all__ = [
     "data_home",
@@ -45,14 +44,6 @@ def shipped_archives() -> tuple[Path, ...]:
 def expected_roots_file() -> Path:
     """File with the recorded run roots of the shipped archives."""
     return shipped_folder() / "run-roots.json"
-
-
-def data_home(option: Path | None = None) -> Path:
-    """Folder for rebuildable stores: the option, else $REPLAY_HOME, else the user's cache folder."""
-    if option is not None:
-        return option
-    named = read_environment("REPLAY_HOME")
-    return Path(named) if named else Path(platformdirs.user_cache_dir("replay-bench", appauthor=False))
 
 
 def weights_folder(option: Path | None = None) -> Path:

@@ -9,36 +9,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from replay.core.canonical import canonical_bytes
-from replay.core.errors import DamagedError, ModelError
-from replay.core.types import (
-    ChatRequest,
-    Json,
-    Key,
-    Provenance,
-    Record,
-    Snapshot,
-    SnapshotKind,
-)
+from replay.core.errors import ModelError
+from replay.core.types import Completion, Json, Key, Record, Snapshot
 from replay.engine.rundir.checking import RunFinding
 from replay.llm.dialects.choose import CALL_FORMS
-from replay.llm.local import LocalModel
 from replay.store.answers import make_completion_snapshot
 from replay.store.pending import SnapshotReader
+from replay.wiring.asking import ask_again, is_generated, read_request
 from replay.wiring.casting import find_models
 from replay.wiring.engines import ModelPool
 from replay.wiring.roles import AUTO, CONTEXT_TOKENS, ModelPlan, ModelWish
 
 __all__ = ["Recomputed", "completions_behind", "recompute"]
-
-_AHEAD = 64
-"""Requests handed out at once: bounds what is held of an archive in memory."""
 
 
 class Recomputed(Record, frozen=True, kw_only=True):
@@ -54,15 +41,6 @@ class Recomputed(Record, frozen=True, kw_only=True):
     """Recomputed answers that came out differently."""
 
 
-class _Asked(Record, frozen=True, kw_only=True):
-    """The preimage of a completion's key, as it was recorded."""
-
-    model: Json
-    request: ChatRequest
-    seed: int
-    trial: int
-
-
 def completions_behind(reader: SnapshotReader, keys: Iterable[Key]) -> Iterator[Snapshot]:
     """Find the generated completions that answers rest on: themselves, or those their `meta` names."""
     seen: set[Key] = set()
@@ -73,7 +51,7 @@ def completions_behind(reader: SnapshotReader, keys: Iterable[Key]) -> Iterator[
         seen.add(key)
         if snapshot is None:
             continue
-        if _is_generated(snapshot):
+        if is_generated(snapshot):
             yield snapshot
         elif isinstance(snapshot.meta, dict) and isinstance(snapshot.meta.get("completion"), str):
             waiting.append(Key(snapshot.meta["completion"]))
@@ -91,25 +69,26 @@ def recompute(
     finder: `module:function` that finds local models; home: folder above their weights.
     Errors:  DamagedError for a recorded request that is none; ModelError when a model that is here fails.
     """
-    generated = sorted(filter(_is_generated, snapshots), key=lambda snapshot: snapshot.key)
+    generated = sorted(filter(is_generated, snapshots), key=lambda snapshot: snapshot.key)
     here = _Here(finder, home)
-    able: dict[bytes, list[tuple[Snapshot, _Asked]]] = {}
+    able: dict[bytes, list[Snapshot]] = {}
     elsewhere: Counter[str] = Counter()
     for snapshot in generated:
-        asked = _read_request(snapshot)
-        reason = here.reason(asked.model)
+        identity = read_request(snapshot).model
+        reason = here.reason(identity)
         if reason:
             elsewhere[reason] += 1
         else:
-            able.setdefault(canonical_bytes(asked.model), []).append((snapshot, asked))
+            able.setdefault(canonical_bytes(identity), []).append(snapshot)
     pool = ModelPool()
     findings: list[RunFinding] = []
     total = sum(map(len, able.values()))
     done = 0
     try:
         for group in able.values():
-            for finding in _ask_again(group, here.plan(group[0][1].model), pool):
+            for recorded, completion in ask_again(group, here.plan(read_request(group[0]).model), pool):
                 done += 1
+                finding = _compare(recorded, completion)
                 findings += [] if finding is None else [finding]
                 if progress is not None:
                     progress(done, total)
@@ -172,26 +151,10 @@ class _Here:
         return f"{name}: recorded with another {', '.join(different)}"
 
 
-def _ask_again(
-    group: list[tuple[Snapshot, _Asked]], plan: ModelPlan, pool: ModelPool
-) -> Iterator[RunFinding | None]:
-    """Ask for all completions of one model, as many at once as it decodes together."""
-    model = LocalModel(plan.identity, pool.get(plan))
-    with ThreadPoolExecutor(plan.settings.sequences, thread_name_prefix="recompute") as threads:
-        for start in range(0, len(group), _AHEAD):
-            part = group[start : start + _AHEAD]
-            try:
-                yield from threads.map(partial(_compare, model), part)
-            except BaseException:
-                pool.halt()
-                raise
-
-
-def _compare(model: LocalModel, pair: tuple[Snapshot, _Asked]) -> RunFinding | None:
-    recorded, asked = pair
-    completion = model.complete(asked.request, seed=asked.seed, trial=asked.trial)
+def _compare(recorded: Snapshot, completion: Completion) -> RunFinding | None:
+    asked = read_request(recorded)
     again = make_completion_snapshot(
-        model.identity, asked.request, completion, seed=asked.seed, trial=asked.trial
+        asked.model, asked.request, completion, seed=asked.seed, trial=asked.trial
     )
     if again.body == recorded.body:
         return None
@@ -204,19 +167,3 @@ def _first_difference(recorded: str, again: str) -> str:
     ours, theirs = msgspec.json.decode(recorded), msgspec.json.decode(again)
     fields = [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
     return f"computed again, it differs in {', '.join(fields)}"
-
-
-def _is_generated(snapshot: Snapshot) -> bool:
-    return snapshot.kind is SnapshotKind.COMPLETION and snapshot.provenance is Provenance.GENERATED
-
-
-def _read_request(snapshot: Snapshot) -> _Asked:
-    try:
-        return msgspec.convert(snapshot.request, _Asked)
-    except msgspec.ValidationError as error:
-        raise DamagedError(
-            f"a recorded request is none: {error}",
-            where=f"key {snapshot.key}",
-            expected="the request of a completion",
-            next_step="replay archive verify names every damaged record",
-        ) from None

@@ -42,6 +42,19 @@ class ExpectedRun(Record, frozen=True, kw_only=True, omit_defaults=True):
     """True for a run that a machine with the model plays again, to the same root."""
     run_root: str
 
+    @property
+    def label(self) -> str:
+        """What is shown of it."""
+        parts = [
+            f"candidate {self.candidate}",
+            self.protocol,
+            f"simulator {self.simulator}" if self.simulator else "",
+            f"without {len(self.without)} tools" if self.without else "",
+            f"judge {self.judge_model}" if self.judge_model else "",
+            f"{len(self.select)} tasks" if self.select else "",
+        ]
+        return ", ".join(part for part in parts if part)
+
 
 class Place(Record, frozen=True, kw_only=True):
     """Where shipped runs are played and with how many processes; changes nothing but time and paths."""

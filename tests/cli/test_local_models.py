@@ -319,6 +319,6 @@ def test_everything_generated_is_kept_under_its_model(site: Site) -> None:
     assert all(kinds.values())
     identity = report.manifest.inputs.models["candidate"]
     assert all(snapshot.request["model"] == identity for snapshot in kinds[SnapshotKind.COMPLETION])
-    assert {"candidates": ["toy"], "judges": ["toy"], "simulators": ["toy"]} == tables
+    assert {"candidates": ["toy"], "judge-models": ["toy"], "simulators": ["toy"]} == tables
     keys = {snapshot.key for snapshot in kinds[SnapshotKind.COMPLETION]}
     assert all(snapshot.meta["completion"] in keys for snapshot in kinds[SnapshotKind.API])
