@@ -41,10 +41,13 @@ class Recorder:
         self._snapshots: dict[tuple[str, int], Snapshot] = {}
 
     def play(self, play: ModelPlay, number: int) -> None:
-        """Play one run live."""
-        overlay = self._work / f"run-{number}" / OVERLAY
-        execute_run(self._request(play, number))
-        with SnapshotStore.open_reader(overlay) as store:
+        """Play one run live; what an earlier one was asked already is read, not computed."""
+        known = self._work / f"known-{number}"
+        if self._snapshots and not known.exists():
+            with SnapshotStore.create(known) as store:
+                store.put_many(self._snapshots.values())
+        execute_run(self._request(play, number, known if self._snapshots else None))
+        with SnapshotStore.open_reader(self._work / f"run-{number}" / OVERLAY) as store:
             for snapshot in store.scan():
                 self._snapshots.setdefault((snapshot.key, snapshot.sequence), snapshot)
             for table in ROLE_TABLES:
@@ -70,7 +73,7 @@ class Recorder:
         )
         return len(self._snapshots)
 
-    def _request(self, play: ModelPlay, number: int) -> RunRequest:
+    def _request(self, play: ModelPlay, number: int, known: Path | None) -> RunRequest:
         word = f"model:{play.model}"
         return RunRequest(
             archive=str(self._archive),
@@ -84,6 +87,7 @@ class Recorder:
             judge_runs=play.judge_runs if play.judges else None,
             user_model=word if play.speaks_as_user else "",
             without=play.without,
+            overlay=str(known or ""),
             jobs=self._options.jobs,
             threads=self._options.threads,
             out=str(self._work / f"run-{number}"),
