@@ -51,7 +51,12 @@ def make_reliability(removed: str = "TideTable", **changes: Json) -> Sample:
 
 def make_multi(*truth: str, **changes: Json) -> Sample:
     """Build a question for two tools."""
-    fields = {"subtask": MULTI, "query": "Rain and news?", "truth": truth or ("SkyTool", "NewsTool"), **changes}
+    fields = {
+        "subtask": MULTI,
+        "query": "Rain and news?",
+        "truth": truth or ("SkyTool", "NewsTool"),
+        **changes,
+    }
     return Sample(candidates=TOOLS, **fields)
 
 

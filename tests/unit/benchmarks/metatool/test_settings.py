@@ -14,7 +14,9 @@ def test_defaults_are_filled_in() -> None:
     """A default that is written out makes the same settings."""
     filled = check_settings(Settings())
     assert ("zero-shot", dict(DEFAULTS)) == (filled.protocol, filled.options)
-    assert filled == check_settings(Settings(protocol="zero-shot", options={"max_tokens": 512, "temperature": 0}))
+    assert filled == check_settings(
+        Settings(protocol="zero-shot", options={"max_tokens": 512, "temperature": 0})
+    )
 
 
 @pytest.mark.parametrize(

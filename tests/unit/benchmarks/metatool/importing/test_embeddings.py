@@ -86,7 +86,10 @@ def test_a_pickle_that_would_run_something_is_refused(protocol: int, tmp_path: A
         (b"\x80\x04]\x94", "more than plain data|cut off"),
         (pickle.dumps({"tool": "x"}), "another shape"),
         (pickle.dumps([{"tool": "x", "embedding": ["a"]}]), "another shape"),
-        (pickle.dumps([{"tool": "x", "embedding": [1.0]}, {"tool": "y", "embedding": [1.0, 2.0]}]), "lengths"),
+        (
+            pickle.dumps([{"tool": "x", "embedding": [1.0]}, {"tool": "y", "embedding": [1.0, 2.0]}]),
+            "lengths",
+        ),
         (b"\x80\x02K\x01K\x02.", "values at the end"),
         (b"\x80\x02a.", "more than plain data"),
     ],
@@ -99,6 +102,8 @@ def test_a_broken_pickle_is_refused(data: bytes, said: str) -> None:
 
 def test_neighbours_come_by_distance_and_ties_by_place() -> None:
     """A tool is its own first neighbour, also beside a twin."""
-    table = NeighbourTable(["twin", "self", "far", "near"], {"twin": [0], "self": [0], "far": [5], "near": [-1]})
+    table = NeighbourTable(
+        ["twin", "self", "far", "near"], {"twin": [0], "self": [0], "far": [5], "near": [-1]}
+    )
     assert ["self", "twin", "near", "far"] == table.nearest("self", 9)
     assert ["near", "twin", "self"] == table.nearest("near", 3)

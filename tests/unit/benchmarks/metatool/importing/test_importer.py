@@ -102,16 +102,16 @@ def test_doubtful_tasks_are_flagged() -> None:
     [
         ({"plugin_des": ["no object"]}, r"plugin_des.json"),
         ({"plugin_des": {"A": 1}}, r"Expected `str`.*plugin_des.json"),
-        ({"data__multi_tool_query_golden": [{"query": "x", "tool": ["SkyTool"]}]}, r"golden.json"),
-        ({"data__multi_tool_query_golden": [{"query": "x", "tool": ["SkyTool", "Nobody"]}]}, r"tool 'Nobody'"),
-        ({"scenario__TopTool_top5": {"Tools": ["SkyTool", "Nobody"]}}, r"tool 'Nobody'"),
-        ({"scenario__TopTool_top5": {"tools": []}}, r"missing required field `Tools`"),
+        ({"data__multi_tool_query_golden": [{"query": "x", "tool": ["SkyKit"]}]}, r"golden.json"),
+        ({"data__multi_tool_query_golden": [{"query": "x", "tool": ["SkyKit", "Nobody"]}]}, r"tool 'Nobody'"),
+        ({"scenario__Popular_top5": {"Tools": ["SkyKit", "Nobody"]}}, r"tool 'Nobody'"),
+        ({"scenario__Popular_top5": {"tools": []}}, r"missing required field `Tools`"),
         ({"tmp_dataset__Task1": [{"query": "x", "label": "maybe"}]}, r"Invalid enum value 'maybe'"),
         (
-            {"tmp_dataset__Task2-Subtask3": [{"query": "x", "tool": "SkyTool", "action_prompt": "none"}]},
+            {"tmp_dataset__Task2-Subtask3": [{"query": "x", "tool": "SkyKit", "action_prompt": "none"}]},
             r"no numbered tool list.*record 0",
         ),
-        ({"tool_embedding_names": ["SkyTool"]}, r"54 rows for 1 names"),
+        ({"tool_embedding_names": ["SkyKit"]}, r"54 rows for 1 names"),
     ],
 )
 def test_wrong_files_are_named(tmp_path: Path, changes: dict[str, Json], said: str) -> None:
@@ -122,18 +122,18 @@ def test_wrong_files_are_named(tmp_path: Path, changes: dict[str, Json], said: s
 
 def test_many_faults_are_one_error(tmp_path: Path) -> None:
     """Collected, counted, the first ten listed."""
-    pairs = [{"query": "x", "tool": ["SkyTool", f"Nobody{number}"]} for number in range(30)]
+    pairs = [{"query": "x", "tool": ["SkyKit", f"Nobody{number}"]} for number in range(30)]
     with pytest.raises(InputError, match=r"^30 faults in the data: .*and 20 more"):
-        load(copy_source(tmp_path / "x", **{"data__multi_tool_query_golden": pairs}))
+        load(copy_source(tmp_path / "x", data__multi_tool_query_golden=pairs))
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"Query,Tool\n\"open", "not a table"),
+        (b'Query,Tool\n"open', "not a table"),
         (b"Query,Tool\na,b,c\n", r"3 columns.*record 0"),
         (b"Tool,Query\n", "first line"),
-        (b"Query,Tool\n\xff,SkyTool\n", "not UTF-8 at byte 11"),
+        (b"Query,Tool\n\xff,SkyKit\n", "not UTF-8 at byte 11"),
     ],
 )
 def test_a_wrong_query_file_is_named(tmp_path: Path, text: bytes, said: str) -> None:

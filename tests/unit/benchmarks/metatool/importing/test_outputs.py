@@ -52,7 +52,12 @@ def test_lines_are_read(tmp_path: Path) -> None:
     """The candidate is the file, unless a line says another."""
     path = write_lines(tmp_path / "mine.jsonl", {"id": "multi-0", "model_output": "x", "extra": 1})
     (output,) = read(path).values()
-    assert ("mine", "multi-0", 0, {"answer": "x"}) == (output.candidate, output.task, output.trial, output.data)
+    assert ("mine", "multi-0", 0, {"answer": "x"}) == (
+        output.candidate,
+        output.task,
+        output.trial,
+        output.data,
+    )
 
 
 def test_result_files_are_read_by_query_tool_and_list(tmp_path: Path) -> None:
@@ -75,9 +80,13 @@ def test_result_files_are_read_by_query_tool_and_list(tmp_path: Path) -> None:
         ],
     )
     found = read(tmp_path / "vicuna")
-    assert {"similar-0": "TideTable", "reliability-0": "None.", "multi-0": "both", "yes-0": "Yes", "no-0": "No"} == {
-        name: output.data["answer"] for name, output in found.items()
-    }
+    assert {
+        "similar-0": "TideTable",
+        "reliability-0": "None.",
+        "multi-0": "both",
+        "yes-0": "Yes",
+        "no-0": "No",
+    } == {name: output.data["answer"] for name, output in found.items()}
     assert {"vicuna"} == {output.candidate for output in found.values()}
     assert "TideTable" == found["similar-0"].data["order"][-1]
 
@@ -93,7 +102,11 @@ def test_the_file_name_tells_the_subtask(tmp_path: Path) -> None:
 def test_what_is_written_is_read_again(tmp_path: Path, form: str) -> None:
     """Both forms, trials included."""
     tasks = make_tasks()
-    outcomes = [(task, trial, {"answer": f"{name} \u00e9\u6c34 {trial}"}) for name, task in tasks.items() for trial in (0, 2)]
+    outcomes = [
+        (task, trial, {"answer": f"{name} \u00e9\u6c34 {trial}"})
+        for name, task in tasks.items()
+        for trial in (0, 2)
+    ]
     MetaTool().write_outputs(outcomes, tmp_path / "out", form)
     found = {(o.task, o.trial): o.data for o in read_outputs(tmp_path / "out", tasks)}
     assert {(task.id, trial): outcome for task, trial, outcome in outcomes} == found

@@ -28,7 +28,9 @@ def test_lines_that_are_none_of_the_list_are_passed_over(prompt: str) -> None:
     assert ("A", "B&C") == candidates_in(prompt)
 
 
-@pytest.mark.parametrize("prompt", ["", "no list", "1. tool name: A, tool description: not on a line of its own"])
+@pytest.mark.parametrize(
+    "prompt", ["", "no list", "1. tool name: A, tool description: not on a line of its own"]
+)
 def test_a_prompt_without_a_list_has_no_names(prompt: str) -> None:
     """Zero-shot awareness prompts have none."""
     assert () == candidates_in(prompt)

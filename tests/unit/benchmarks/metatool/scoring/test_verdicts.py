@@ -37,7 +37,12 @@ def test_awareness_errors_have_names(truth: str, text: str, value: float, error:
 
 @pytest.mark.parametrize(
     ("text", "value", "error"),
-    [("SkyTool", 1.0, ""), ("NewsTool", 0.0, "wrong_tool"), ("None.", 0.0, "none_chosen"), ("", 0.0, "none_chosen")],
+    [
+        ("SkyTool", 1.0, ""),
+        ("NewsTool", 0.0, "wrong_tool"),
+        ("None.", 0.0, "none_chosen"),
+        ("", 0.0, "none_chosen"),
+    ],
 )
 def test_similar_errors_have_names(text: str, value: float, error: str) -> None:
     """An empty answer chooses none."""
@@ -137,7 +142,12 @@ def test_no_judge_is_asked_by_default() -> None:
 
 @pytest.mark.parametrize(
     ("label", "value", "shown"),
-    [("1", 1.0, ["SkyTool"]), ("2", 0.0, ["NewsTool"]), ("none", 0.0, ["None"]), ("unclear", 0.0, "undetermined")],
+    [
+        ("1", 1.0, ["SkyTool"]),
+        ("2", 0.0, ["NewsTool"]),
+        ("none", 0.0, ["None"]),
+        ("unclear", 0.0, "undetermined"),
+    ],
 )
 def test_a_judge_decides_open_choices(label: str, value: float, shown: object) -> None:
     """Strictly; the default reading stays what it was."""
