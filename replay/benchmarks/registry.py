@@ -24,6 +24,7 @@ __all__ = [
 
 _BENCHMARKS: Final[Mapping[str, tuple[str, str]]] = {
     "acebench": ("replay.benchmarks.acebench.benchmark", "AceBench"),
+    "codexomics": ("replay.benchmarks.codexomics.benchmark", "CodeXomics"),
     "metatool": ("replay.benchmarks.metatool.benchmark", "MetaTool"),
     "stabletoolbench": ("replay.benchmarks.stabletoolbench.benchmark", "StableToolBench"),
 }
@@ -31,6 +32,7 @@ _BENCHMARKS: Final[Mapping[str, tuple[str, str]]] = {
 
 _IMPORTERS: Final[Mapping[str, tuple[str, str]]] = {
     "acebench": ("replay.benchmarks.acebench.importing.importer", "AceBenchImporter"),
+    "codexomics": ("replay.benchmarks.codexomics.importing.importer", "CodeXomicsImporter"),
     "metatool": ("replay.benchmarks.metatool.importing.importer", "MetaToolImporter"),
     "stabletoolbench": ("replay.benchmarks.stabletoolbench.importing.importer", "StableToolBenchImporter"),
 }
@@ -45,6 +47,7 @@ _API_RULES: Final[Mapping[str, tuple[str, str]]] = {
 
 _CASES: Final[Mapping[str, tuple[str, str]]] = {
     "acebench": ("replay.benchmarks.acebench.scoring.line_cases", "AceBenchCases"),
+    "codexomics": ("replay.benchmarks.codexomics.scoring.cases", "CodeXomicsCases"),
     "metatool": ("replay.benchmarks.metatool.scoring.cases", "MetaToolCases"),
 }
 """Module and class of what scores single cases: lines that question the rules, not a candidate's run."""

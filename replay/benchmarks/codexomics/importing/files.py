@@ -16,7 +16,7 @@ from replay.core.errors import CanonicalError, InputError
 from replay.core.protocols import SourceFile
 from replay.core.types import Json
 
-__all__ = ["Document", "Folder", "kind_of", "read_document", "read_lines", "suite_lists"]
+__all__ = ["Document", "Folder", "kind_of", "load_file", "read_document", "read_lines", "suite_lists"]
 
 MAX_FILE_BYTES: Final = 256 << 20
 _SUFFIXES: Final = (".json", ".jsonl")
@@ -122,6 +122,12 @@ def read_lines(data: bytes, name: str) -> list[Json]:
         for number, line in enumerate(data.split(b"\n"), start=1)
         if line.strip()
     ]
+
+
+def load_file(path: Path, name: str) -> Document:
+    """Read one file of outside, by its suffix: JSON lines or one JSON text."""
+    data = _read_bytes(path, name)
+    return read_lines(data, name) if path.suffix == ".jsonl" else read_document(data, name)
 
 
 def _read_bytes(path: Path, name: str) -> bytes:

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from replay.benchmarks.codexomics.importing.files import Document, kind_of, read_document, read_lines
+from replay.benchmarks.codexomics.importing.files import Document, kind_of, load_file
 from replay.benchmarks.codexomics.records import task_id
+from replay.benchmarks.codexomics.scoring.pooling import check_one_scope
 from replay.core.errors import InputError
 from replay.core.types import Json, Output, Task
 
@@ -23,7 +24,6 @@ _EXPECTED: Final = (
     "a report (summary and records), records with test_id, in-app results with testId, "
     "or lines of {test_id, suite_id, calls}"
 )
-_MAX_BYTES: Final = 256 << 20
 
 
 def read_outputs(path: Path, tasks: Mapping[str, Task]) -> tuple[Output, ...]:
@@ -37,10 +37,30 @@ def read_outputs(path: Path, tasks: Mapping[str, Task]) -> tuple[Output, ...]:
     for file in files:
         name = file.name if path.is_file() else file.relative_to(path).as_posix()
         if file.suffix in (".json", ".jsonl") and not name.endswith(".partial.json"):
-            found += document_outputs(_load(file, name), name, tasks)
+            found += document_outputs(load_file(file, name), name, tasks)
     if not found:
         raise InputError("nothing to score: no record in any file", where=path.name, expected=_EXPECTED)
+    _refuse_pooling(found)
     return tuple(found)
+
+
+def _refuse_pooling(outputs: list[Output]) -> None:
+    """Refuse reports of different scope under one name, and two records of one test and trial."""
+    by_candidate: dict[str, list[Output]] = {}
+    for output in outputs:
+        by_candidate.setdefault(output.candidate, []).append(output)
+    for candidate, mine in sorted(by_candidate.items()):
+        check_one_scope(output.data["scope"] for output in mine)
+        seen: dict[tuple[str, int], str] = {}
+        for output in mine:
+            place = (output.task, output.trial)
+            if place in seen:
+                raise InputError(
+                    f"two records of test {output.task} by {candidate!r}",
+                    where=f"{seen[place]} and {output.source}",
+                    expected="one record for each test; repeats belong into one report",
+                )
+            seen[place] = output.source
 
 
 def document_outputs(document: Document, name: str, tasks: Mapping[str, Task]) -> list[Output]:
@@ -89,16 +109,6 @@ def _golden(document: Mapping[str, Json], name: str, tasks: Mapping[str, Task]) 
 
 def _output(candidate: str, task: str, trial: int, data: Json, *, source: str) -> Output:
     return Output(candidate=candidate, task=task, trial=trial, format=FORMAT, data=data, source=source)
-
-
-def _load(path: Path, name: str) -> Document:
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise InputError("file too large", where=name, expected=f"at most {_MAX_BYTES} bytes")
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=name) from None
-    return read_lines(data, name) if path.suffix == ".jsonl" else read_document(data, name)
 
 
 def _candidate(summary: Mapping[str, Json], name: str) -> str:

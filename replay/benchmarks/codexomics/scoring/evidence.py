@@ -55,6 +55,7 @@ def read_evidence(record: Mapping[str, Json]) -> Evidence:
         if odd or (success is not None and any(fact.get("executed") is False for fact in facts)):
             contradictions.append(f"call {index} ({name}): {odd or 'has an outcome and was not executed'}")
         parameters, broken = parse_arguments(_first(item, _ARGUMENTS, _function(item)))
+        broken = broken or item.get("broken_arguments") is True
         results = [fact["result"] for fact in facts if fact.get("result") is not None]
         valid = item.get("schema_valid")
         calls.append(
