@@ -7,9 +7,10 @@ Every search is linear in the text for one name, whatever the text repeats.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final
 
-__all__ = ["NameFinder", "is_inner", "is_whole"]
+__all__ = ["NameFinder", "is_inner", "is_named", "is_whole"]
 
 _LAST_LATIN: Final = "\u024f"
 """Letters up to here continue a word; other scripts write names without spaces around them."""
@@ -21,7 +22,7 @@ class NameFinder:
     def __init__(self, names: Iterable[str], masks: Iterable[str] = ()) -> None:
         """Prepare names; `masks` are longer names off the list that hide the listed ones inside them."""
         self.names = tuple(names)
-        self._forms = tuple((name, name.lower()) for name in self.names)
+        self._forms = tuple((name, name.lower()) for name in self.names if name)
         others = [name.lower() for name in (*self.names, *masks)]
         self._hidden_by = {
             lowered: tuple(
@@ -32,35 +33,42 @@ class NameFinder:
 
     def first(self, lowered: str) -> list[tuple[int, str]]:
         """First mention of each name in a lower-cased text, as (place, name) in order of place."""
-        found = []
-        for name, form in self._forms:
-            place = next(self._mentions(lowered, form), -1)
-            if place >= 0:
-                found.append((place, name))
-        return sorted(found)
+        return self.every(lowered, limit=1)
 
     def every(self, lowered: str, *, limit: int) -> list[tuple[int, str]]:
         """Mentions of all names in order of place; at most `limit` of each name."""
         found = []
         for name, form in self._forms:
-            for number, place in enumerate(self._mentions(lowered, form)):
-                if number == limit:
-                    break
-                found.append((place, name))
-        return sorted(found)
+            # Most names are not there at all, and this test is the cheapest there is.
+            if form in lowered:
+                found += [(place, name) for place in islice(self._mentions(lowered, form), limit)]
+        return sorted(found) if len(found) > 1 else found
 
     def _mentions(self, lowered: str, form: str) -> Iterator[int]:
         hidden_by = self._hidden_by[form]
-        place = lowered.find(form) if form else -1
+        place = lowered.find(form)
         while place >= 0:
-            if is_whole(lowered, place, len(form)) and not any(
-                place >= at
-                and lowered.startswith(other, place - at)
-                and is_whole(lowered, place - at, len(other))
-                for other, at in hidden_by
+            if is_whole(lowered, place, len(form)) and not (
+                hidden_by
+                and any(
+                    place >= at
+                    and lowered.startswith(other, place - at)
+                    and is_whole(lowered, place - at, len(other))
+                    for other, at in hidden_by
+                )
             ):
                 yield place
             place = lowered.find(form, place + 1)
+
+
+def is_named(lowered: str, form: str) -> bool:
+    """Tell whether a lower-cased text holds a lower-cased name as a whole."""
+    place = lowered.find(form) if form else -1
+    while place >= 0:
+        if is_whole(lowered, place, len(form)):
+            return True
+        place = lowered.find(form, place + 1)
+    return False
 
 
 def is_whole(text: str, place: int, length: int) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from replay.benchmarks.metatool.scoring.mentions import NameFinder
+from replay.benchmarks.metatool.scoring.mentions import NameFinder, is_named
 from replay.core.types import Record
 
 __all__ = ["MANUAL", "NONE", "Reading", "index_of", "oddities", "read_default", "read_literal"]
@@ -100,7 +100,8 @@ def oddities(text: str, outside: Sequence[str] = ()) -> tuple[str, ...]:
     if _NONE_WORD.search(head.lower()):
         return ()
     lone = len(text) <= _MAX_LONE and _LONE_WORD.fullmatch(text) is not None
-    known = NameFinder(outside).first(head.lower()) if outside else []
+    lowered = head.lower()
+    known = any(is_named(lowered, name.lower()) for name in outside)
     return ("fabricated",) if lone or known or _FOREIGN.search(head) else ()
 
 
