@@ -8,25 +8,34 @@ requests come, so parallel requests cannot swap theirs.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from replay.core.errors import MissError
 from replay.core.keys import call_key
-from replay.core.types import CallRequest, Key, RepeatPolicy, Snapshot, SnapshotKind, SnapshotStatus
+from replay.core.types import CallRequest, Key, RepeatPolicy, SnapshotStatus
 from replay.store.answers import ApiAnswer, make_api_snapshot
 from replay.store.pending import SnapshotReader, SnapshotWriter
 from replay.tools.exchange import HttpAnswer, HttpKeys, HttpRequest, read_answer, write_answer
 from replay.tools.misses import MissReporter, Use
 
-__all__ = ["ExchangeSession", "Exchanges"]
+__all__ = ["ExchangeSession", "Exchanges", "Turn"]
 
-MEDIA: Final = "json"
 _TOO_MANY: Final = 429
 _SERVER_FAULT: Final = 500
 
 Ask = Callable[[], HttpAnswer]
 """Sends the request to the live upstream."""
+
+
+class Turn(NamedTuple):
+    """One request of a session, looked up."""
+
+    call: CallRequest
+    key: Key
+    step: int
+    """Number of the request in its session, from 0."""
+    found: HttpAnswer | None
 
 
 class Exchanges:
@@ -69,18 +78,14 @@ class Exchanges:
         self._used.add(key)
         return read_answer(held.body, where=f"key {key}")
 
-    def record(self, call: CallRequest, ask: Ask) -> HttpAnswer:
-        """Ask the live upstream and write its answer down as the next one of this request."""
-        answer = ask()
+    def record(self, call: CallRequest, key: Key, answer: HttpAnswer) -> HttpAnswer:
+        """Write a live answer down as the next one of this request; a failure only where that was asked."""
         failed = answer.status == _TOO_MANY or answer.status >= _SERVER_FAULT
         if self._overlay is None or (failed and not self._keep_errors):
             return answer
         written = ApiAnswer(
-            body=write_answer(answer),
-            media=MEDIA,
-            status=SnapshotStatus.ERROR if failed else SnapshotStatus.OK,
+            body=write_answer(answer), status=SnapshotStatus.ERROR if failed else SnapshotStatus.OK
         )
-        key = call_key(call)
         with self._lock:
             snapshot = make_api_snapshot(call, written, sequence=self._store.count(key))
             self._overlay.put(snapshot)
@@ -95,18 +100,6 @@ class Exchanges:
     def count(self, key: Key) -> int:
         """Count the recorded answers of a request."""
         return self._store.count(key)
-
-    def unused(self, scan: Iterator[Snapshot]) -> tuple[str, ...]:
-        """Name the recorded requests that no session asked for, sorted."""
-        return tuple(
-            sorted(
-                {
-                    snapshot.scope
-                    for snapshot in scan
-                    if _is_exchange(snapshot) and snapshot.key not in self._used
-                }
-            )
-        )
 
     @property
     def used(self) -> frozenset[Key]:
@@ -126,12 +119,8 @@ class ExchangeSession:
         self._step = 0
         self._lock = threading.Lock()
 
-    def answer(self, request: HttpRequest, ask: Ask | None = None) -> HttpAnswer:
-        """Answer a request from what is recorded, else from the live upstream where there is one.
-
-        Errors:  MissError, explained, when nothing is recorded and `ask` is None; DamagedError for a recorded
-                 answer that is none; whatever `ask` raises.
-        """
+    def look_up(self, request: HttpRequest) -> Turn:
+        """Take the next turn of a request. Raises DamagedError for a recorded answer that is none."""
         call = self._exchanges.keys.call_of(request)
         key = call_key(call)
         with self._lock:
@@ -139,15 +128,29 @@ class ExchangeSession:
             occurrence, step = len(steps), self._step
             steps.append(step)
             self._step += 1
-        found = self._exchanges.find(key, occurrence, self._repeats)
-        if found is not None:
-            return found
-        if ask is not None:
-            return self._exchanges.record(call, ask)
-        recorded = self._exchanges.count(key)
-        used = Use(recorded=recorded, steps=tuple(steps[:-1][-recorded:])) if recorded else None
-        raise self._exchanges.explain(call, task=self._name, step=step, used=used)
+        return Turn(call, key, step, self._exchanges.find(key, occurrence, self._repeats))
 
+    def record(self, turn: Turn, answer: HttpAnswer) -> HttpAnswer:
+        """Write down what a live upstream answered; return it as a replay will give it."""
+        return self._exchanges.record(turn.call, turn.key, answer)
 
-def _is_exchange(snapshot: Snapshot) -> bool:
-    return snapshot.kind is SnapshotKind.API
+    def miss(self, turn: Turn) -> MissError:
+        """Build the explained error for a turn that nothing answers."""
+        recorded = self._exchanges.count(turn.key)
+        with self._lock:
+            earlier = [step for step in self._steps[turn.key] if step < turn.step]
+        used = Use(recorded=recorded, steps=tuple(earlier[-recorded:])) if recorded else None
+        return self._exchanges.explain(turn.call, task=self._name, step=turn.step, used=used)
+
+    def answer(self, request: HttpRequest, ask: Ask | None = None) -> HttpAnswer:
+        """Answer a request from what is recorded, else from the live upstream where there is one.
+
+        Errors:  MissError, explained, when nothing is recorded and `ask` is None; DamagedError for a recorded
+                 answer that is none; whatever `ask` raises, and then nothing is recorded.
+        """
+        turn = self.look_up(request)
+        if turn.found is not None:
+            return turn.found
+        if ask is None:
+            raise self.miss(turn)
+        return self.record(turn, ask())

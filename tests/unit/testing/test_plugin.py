@@ -1,0 +1,111 @@
+"""The pytest plugin: modes, marker, unused answers, the network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from replay.testing import plugin
+
+pytest_plugins = ["pytester"]
+
+SUITE = """
+import httpx, pytest
+
+LIVE = httpx.MockTransport(lambda request: httpx.Response(200, text=f"live {request.url.path}"))
+
+@pytest.mark.replay(upstream="weather")
+def test_one(replay):
+    client = httpx.Client(transport=replay.transport(LIVE))
+    assert client.get("https://x.example/one").text == "live /one"
+
+@pytest.mark.replay(upstream="weather")
+def test_two(replay):
+    client = httpx.Client(transport=replay.transport(LIVE))
+    assert client.get("https://y.example/two").text == "live /two"
+"""
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A test module of a user, stores in a folder of its own."""
+    monkeypatch.setenv("REPLAY_HOME", str(pytester.path / "home"))
+    pytester.makepyfile(test_weather=SUITE)
+    return pytester
+
+
+def run(suite: pytest.Pytester, *words: str) -> pytest.RunResult:
+    """Run it."""
+    return suite.runpytest_inprocess("-q", "-p", "no:cacheprovider", *words)
+
+
+def test_record_once_then_replay(suite: pytest.Pytester) -> None:
+    """The archive lies beside the tests, named after their module."""
+    run(suite, "--replay-mode", "record").assert_outcomes(passed=2)
+    assert (suite.path / "archives" / "test_weather.replay").exists()
+    run(suite, "--replay-mode", "strict").assert_outcomes(passed=2)
+
+
+def test_without_an_archive_a_test_says_how_to_get_one(suite: pytest.Pytester) -> None:
+    """Replaying is the default, and it never falls back to the network."""
+    result = run(suite)
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(["*no archive test_weather.replay*"])
+
+
+def test_recorded_answers_that_nobody_asks_for_are_named(suite: pytest.Pytester) -> None:
+    """Reported by default; a failure where that is asked for."""
+    run(suite, "--replay-mode", "record")
+    result = run(suite, "-k", "one")
+    result.stdout.fnmatch_lines(
+        ["*recorded and not asked for*", "*test_weather.replay: 1 of 2", "  weather GET /two"]
+    )
+    assert pytest.ExitCode.OK == result.ret
+    assert pytest.ExitCode.TESTS_FAILED == run(suite, "-k", "one", "--replay-unused", "fail").ret
+    assert pytest.ExitCode.OK == run(suite, "--replay-unused", "fail").ret
+
+
+def test_the_network_is_closed_to_marked_tests(pytester: pytest.Pytester) -> None:
+    """A client that goes around the transport is refused, and a marker can open it again."""
+    pytester.makepyfile(
+        """
+        import pytest, urllib.request
+
+        @pytest.mark.replay
+        def test_shut():
+            urllib.request.urlopen("http://127.0.0.1:9/")
+        """
+    )
+    result = pytester.runpytest_inprocess("-q", "-p", "no:cacheprovider")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*was refused*"])
+
+
+def test_an_unknown_marker_field_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    """The known ones are listed."""
+    pytester.makepyfile("import pytest\n@pytest.mark.replay(arch='x')\ndef test(replay): pass")
+    result = pytester.runpytest_inprocess("-q", "-p", "no:cacheprovider")
+    result.stdout.fnmatch_lines(["*pytest.mark.replay takes archive*not *arch*"])
+
+
+def test_recording_needs_the_network(pytester: pytest.Pytester) -> None:
+    """Two options that contradict each other are refused at once."""
+    result = pytester.runpytest_inprocess("--replay-mode", "record", "--replay-block-network")
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+
+
+@pytest.mark.slow
+def test_workers_report_together(suite: pytest.Pytester) -> None:
+    """With pytest-xdist nothing is unused that any worker asked for."""
+    run(suite, "--replay-mode", "record")
+    result = suite.runpytest_subprocess("-q", "-p", "no:cacheprovider", "-n", "2", "--replay-unused", "fail")
+    assert pytest.ExitCode.OK == result.ret
+    assert "not asked for" not in result.stdout.str()
+
+
+def test_the_plugin_imports_nothing_before_it_is_asked() -> None:
+    """It is loaded into every test run of its users."""
+    text = Path(plugin.__file__).read_text(encoding="utf-8")
+    top = [line for line in text.splitlines() if line.startswith(("import replay", "from replay"))]
+    assert [] == top
