@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from replay.core.errors import InputError, ModelError
+from replay.core.canonical import canonical_bytes, parse_json
+from replay.core.errors import InputError, ModelError, UsageError
 from replay.core.types import Json, SnapshotKind
 from replay.engine.rundir.reading import load_run
 from replay.store.snapshots import SnapshotStore
@@ -72,6 +74,18 @@ class Site:
 def site(stores: Path, tmp_path: Path) -> Site:
     """A place for runs."""
     return Site(stores, tmp_path)
+
+
+def tables_of(overlay: Path) -> dict[str, list[tuple[str, bytes]]]:
+    """Rows of an overlay that say who made what."""
+    with SnapshotStore.open_reader(overlay) as store:
+        return {name: list(store.table(name)) for name in store.tables()}
+
+
+def unfinish(manifest: Path) -> None:
+    """Write a manifest as it is while its run goes on."""
+    held = parse_json(manifest.read_bytes())
+    manifest.write_bytes(canonical_bytes(held | {"guard": None, "roots": None, "record": None}) + b"\n")
 
 
 def root_of(report: RunReport) -> str:
@@ -274,6 +288,48 @@ def test_an_interrupted_run_goes_on_to_the_same_root(site: Site) -> None:
     resumed = execute_run(request)
     assert root_of(whole) == root_of(resumed)
     assert results_of(whole) == results_of(site.strict(site.freeze("broken")))
+
+
+def test_a_crash_before_the_overlay_is_described_is_made_good(site: Site) -> None:
+    """Killed after the last episode: the same command leaves the overlay as an undisturbed run does."""
+    whole = site.play("whole")
+    broken, overlay = site.folder / "broken", site.folder / "whole" / "overlay"
+    shutil.copytree(site.folder / "whole", broken, ignore=shutil.ignore_patterns("overlay", "summary.json"))
+    with SnapshotStore.open_reader(overlay) as told, SnapshotStore.create(broken / "overlay") as bare:
+        bare.put_many(told.scan())
+    unfinish(broken / "manifest.json")
+    assert root_of(whole) == root_of(site.play("broken"))
+    assert tables_of(overlay) == tables_of(broken / "overlay") != {}
+
+
+def test_fresh_answers_are_computed_although_they_are_recorded(site: Site) -> None:
+    """The models are asked again, and give the run that reads their records."""
+    site.play()
+    layer = str(site.freeze())
+    read, fresh = (
+        site.play(name, archive=layer, fresh=name == "fresh", bases=(str(ARCHIVE),))
+        for name in ("read", "fresh")
+    )
+    assert {} == read.cost
+    assert {"candidate", "judge", "simulator"} == fresh.cost.keys()
+    assert root_of(read) == root_of(fresh)
+
+
+def test_without_a_tool_its_records_are_not_served(site: Site) -> None:
+    """The simulator answers for it, and the run says so in its inputs."""
+    weather = "Weather/skyline_forecast_for_Weather/*"
+    full, sparse = site.play("full", limit=1), site.play("sparse", limit=1, without=(weather,))
+    assert {"without": [weather]} == sparse.manifest.inputs.extra
+    assert None is full.manifest.inputs.extra
+    assert 0 == sparse.summary.provenance_by_boundary["tools"].get("scripted", 0)
+    assert results_of(sparse) == results_of(site.strict(site.freeze("sparse"), limit=1, without=(weather,)))
+    assert site.check("sparse").ok
+
+
+def test_a_strict_run_cannot_be_fresh(site: Site) -> None:
+    """It computes nothing, and says so before anything is made."""
+    with pytest.raises(UsageError, match="a strict run computes nothing"):
+        site.play(mode="strict", fresh=True)
 
 
 def test_costs_are_told_and_never_hashed(site: Site) -> None:
