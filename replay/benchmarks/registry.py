@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol, cast
 
 from replay.core.errors import InputError
 from replay.core.protocols import Benchmark, Importer
-from replay.core.types import Json, Task, ToolSpec
+from replay.core.types import Json, Task, ToolSpec, Verdict
 
 __all__ = [
     "ApiRules",
     "CaseScorer",
+    "PoolRules",
     "get_api_rules",
     "get_benchmark",
     "get_case_scorer",
     "get_importer",
+    "get_pool_rules",
     "names",
 ]
 
@@ -51,6 +53,20 @@ _CASES: Final[Mapping[str, tuple[str, str]]] = {
     "metatool": ("replay.benchmarks.metatool.scoring.cases", "MetaToolCases"),
 }
 """Module and class of what scores single cases: lines that question the rules, not a candidate's run."""
+
+
+_POOL_RULES: Final[Mapping[str, tuple[str, str]]] = {
+    "codexomics": ("replay.benchmarks.codexomics.scoring.pooling", "Pooling"),
+}
+"""Module and class of what says which verdicts may be put side by side; others have nothing to say."""
+
+
+class PoolRules(Protocol):
+    """What a benchmark asks of verdicts that enter one figure or one comparison."""
+
+    def check(self, verdicts: Iterable[Verdict]) -> None:
+        """Raise InputError with the reason when they may not."""
+        ...
 
 
 class CaseScorer(Protocol):
@@ -95,6 +111,11 @@ def get_importer(name: str) -> Importer:
 def get_api_rules(name: str) -> ApiRules | None:
     """Make what that benchmark tells a simulator; None when it has no rules of its own."""
     return cast("ApiRules", _make(name, _API_RULES)) if name in _API_RULES else None
+
+
+def get_pool_rules(name: str) -> PoolRules | None:
+    """Make what says which verdicts of that benchmark may be compared; None when all may."""
+    return cast("PoolRules", _make(name, _POOL_RULES)) if name in _POOL_RULES else None
 
 
 def get_case_scorer(name: str) -> CaseScorer | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from replay.benchmarks.registry import get_pool_rules
 from replay.core.errors import InputError
 from replay.core.trajectory import Trajectory, find_difference
 from replay.core.types import Json, Record, Verdict
@@ -97,7 +98,8 @@ class Comparison(Record, frozen=True, kw_only=True):
 def compare_runs(left_path: Path, right_path: Path) -> Comparison:
     """Compare two run directories of one benchmark.
 
-    Errors:  InputError when they are runs of different benchmarks.
+    Errors:  InputError when they are runs of different benchmarks, or when the benchmark's figures of the
+             two runs may not be compared.
     """
     left, right = load_run(left_path), load_run(right_path)
     names = (left.manifest.inputs.benchmark, right.manifest.inputs.benchmark)
@@ -105,6 +107,9 @@ def compare_runs(left_path: Path, right_path: Path) -> Comparison:
         raise InputError(f"runs of {names[0]!r} and {names[1]!r}", expected="two runs of one benchmark")
     ours, theirs = _episodes(left), _episodes(right)
     left_verdicts, right_verdicts = _verdicts(left), _verdicts(right)
+    rules = get_pool_rules(names[0])
+    if rules is not None:
+        rules.check([*left_verdicts.values(), *right_verdicts.values()])
     return Comparison(
         left_root=_root(left),
         right_root=_root(right),

@@ -49,7 +49,7 @@ class SuiteBook:
         chosen = wanted or max(files, key=lambda name: (sizes[name], name))
         for name in files:
             if name != chosen:
-                self.left_out[name] = f"another version of the suites; to read it: -O suites={name}"
+                self.left_out[name] = f"another version of the suites; to read it: --option suites={name}"
         return chosen
 
     def _read(self, file: str, document: Document) -> None:

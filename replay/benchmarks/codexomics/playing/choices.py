@@ -97,7 +97,7 @@ def check_settings(settings: Settings) -> Settings:
             f"tier {options['tier']} over synthetic results",
             where="settings.options",
             expected="results=world or results=recorded, where calls are executed",
-            next_step=f"or score the contract: -O tier={Tier.COMPLETION.value}",
+            next_step=f"or score the contract: --option tier={Tier.COMPLETION.value}",
         )
     return replace(settings, protocol=PROTOCOL, options=options)
 

@@ -77,7 +77,7 @@ def make_world(task: Task, context: EpisodeContext) -> World | None:
             f"results={results} without a genome",
             where=f"task {task.id}",
             expected="a suite whose fixture names a genome that ships with the product",
-            next_step="-O results=synthetic, or recorded results: -O results=recorded",
+            next_step="--option results=synthetic, or recorded results: --option results=recorded",
         )
     names = tuple(sorted(data.schemas))
     biology = open_biology(choices.biology)

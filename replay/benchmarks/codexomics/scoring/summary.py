@@ -1,7 +1,7 @@
 """Verdicts over a plan -> figures with their baselines and scope (spec section 7, reporting).
 
 Strict accuracy and average partial score are two metrics; each has the three baselines beside it. Figures are
-fractions, as upstream prints them; groups are the suites.
+percentages; groups are the suites.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from replay.evaluate.metrics import MetricRules, Plan, aggregate, collect_points
 
 __all__ = ["summarize"]
 
+_PERCENT: Final = 100.0
 _SUITES: Final = ("automatic_simple", "automatic_complex")
 
 
@@ -46,7 +47,7 @@ def _figure(
     plan: Plan, verdicts: Sequence[Verdict], metric: str, side: str, scope: Mapping[str, Json]
 ) -> Metric:
     points = collect_points(plan, verdicts, metric=metric, side=side)
-    figure = aggregate(points, MetricRules(name=f"codexomics:{metric}", group_order=_SUITES))
+    figure = aggregate(points, MetricRules(name=f"codexomics:{metric}", scale=_PERCENT, group_order=_SUITES))
     detail = {**(figure.detail or {}), **({"scope": dict(scope)} if scope else {})}
     baselines = _baselines([point.score for point in points], METRICS.index(metric))
     if baselines:
@@ -64,7 +65,7 @@ def _baselines(scores: Sequence[Score], column: int) -> dict[str, Json]:
     if not rows or column > 1:
         return {}
     names = sorted({name for row in rows for name in row})
-    return {name: math.fsum(row[name][column] for row in rows) / len(rows) for name in names}
+    return {name: _PERCENT * math.fsum(row[name][column] for row in rows) / len(rows) for name in names}
 
 
 def _ordered(verdicts: Sequence[Verdict]) -> list[Verdict]:
