@@ -55,6 +55,8 @@ class Persona(Record, frozen=True, kw_only=True):
     """What the user does not know: the boundary that keeps a simulated user from making things up."""
     end_phrase: str = ""
     """Further end signal for benchmarks that have one: a message that holds it ends the conversation."""
+    demonstrations: tuple[Message, ...] = ()
+    """Other conversations of such a user, shown before this one; roles as the assistant sees them."""
 
 
 class UserTurn(Record, frozen=True, kw_only=True):
@@ -120,7 +122,10 @@ def user_turn(
     ]
     request = ChatRequest(
         role=Role.USER,
-        messages=(*_open(prompt, persona), *(_turn_around(message) for message in spoken)),
+        messages=(
+            *_open(prompt, persona),
+            *(_turn_around(message) for message in (*persona.demonstrations, *spoken)),
+        ),
         tools=(END_CONVERSATION,) if any(message.role == "assistant" for message in spoken) else (),
         sampling=sampling,
         prompt_digest=prompt.digest,
