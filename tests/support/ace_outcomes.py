@@ -8,6 +8,7 @@ from typing import Final
 
 from replay.benchmarks.acebench.literals.milestones import is_valid_message, repair_quotes
 from replay.benchmarks.acebench.records import AGENT, AceTask, read_task
+from replay.benchmarks.acebench.scoring.cases import CaseBook
 from replay.benchmarks.acebench.scoring.strict_agent import correct_class
 from replay.benchmarks.acebench.scoring.verdicts import judge
 from replay.core.types import Json, Task, Verdict
@@ -33,7 +34,9 @@ Change = Callable[[AceTask, str, dict[str, Json]], dict[str, Json]]
 
 def verdict_of(task: Task, outcome: Json, metric: str = "accuracy") -> Verdict:
     """Verdict of one metric."""
-    return next(verdict for verdict in judge(task, outcome, trial=0) if verdict.metric == metric)
+    return next(
+        verdict for verdict in judge(task, outcome, trial=0, cases=CaseBook()) if verdict.metric == metric
+    )
 
 
 def gold_outcome(task: Task) -> Json:
@@ -120,7 +123,5 @@ def _gold_agent(record: AceTask) -> Json:
         for entry in record.ground_truth
     ]
     stones = record.alternatives[0]
-    process = [
-        stone.strip() if is_valid_message(stone) else repair_quotes(stone.strip()) for stone in stones
-    ]
+    process = [stone.strip() if is_valid_message(stone) else repair_quotes(stone.strip()) for stone in stones]
     return {"result": result, "process": process}

@@ -12,6 +12,7 @@ from replay.benchmarks.acebench.differences import DIFFERENCES
 from replay.benchmarks.acebench.importing.outputs import FORMS, outcome_of, read_outputs, write_outputs
 from replay.benchmarks.acebench.playing.play import make_world, play
 from replay.benchmarks.acebench.records import BENCHMARK
+from replay.benchmarks.acebench.scoring.cases import CaseBook
 from replay.benchmarks.acebench.scoring.summary import summarize
 from replay.benchmarks.acebench.scoring.verdicts import METRICS, judge, without_score
 from replay.benchmarks.acebench.settings import check_settings
@@ -30,12 +31,16 @@ __all__ = ["AceBench"]
 
 
 class AceBench:
-    """The benchmark's adapter; keeps nothing between calls."""
+    """The benchmark's adapter; keeps nothing between calls but the tasks it has decoded."""
 
     name: str = BENCHMARK
     metrics: tuple[str, ...] = METRICS
     differences: tuple[KnownDifference, ...] = DIFFERENCES
     forms: tuple[str, ...] = FORMS
+
+    def __init__(self) -> None:
+        """Decode nothing yet."""
+        self._cases = CaseBook()
 
     def play(self, task: Task, tools: tuple[ToolSpec, ...], context: EpisodeContext) -> EpisodePlay:  # noqa: ARG002
         """Run the candidate protocol of the task's category; the prompt itself shows the tools."""
@@ -73,7 +78,7 @@ class AceBench:
         reference: Json,  # noqa: ARG002 - no metric compares candidates
     ) -> EvaluationPlay:
         """Score one outcome; no question is ever put to a judge."""
-        return _without_questions(task, outcome, trial)
+        return _without_questions(task, outcome, trial, self._cases)
 
     def unscored(self, task: Task, *, trial: int, reason: str) -> tuple[Verdict, ...]:
         """Verdicts of an episode that could not be scored, one per metric of its category."""
@@ -85,7 +90,7 @@ class AceBench:
 
 
 def _without_questions(
-    task: Task, outcome: Json, trial: int
+    task: Task, outcome: Json, trial: int, cases: CaseBook
 ) -> Generator[JudgeRequest, JudgeVerdict | None, tuple[Verdict, ...]]:
     yield from ()
-    return judge(task, outcome, trial=trial)
+    return judge(task, outcome, trial=trial, cases=cases)

@@ -17,24 +17,28 @@ from replay.benchmarks.acebench.literals.plain import Call, read_plain
 from replay.benchmarks.acebench.literals.syntax import LiteralError, parse_expression
 from replay.core.types import Json
 
-__all__ = ["first_brackets", "read_official", "read_official_list", "resolve_official"]
+__all__ = ["first_brackets", "read_official", "read_official_list", "resolve_official", "without_blanks"]
 
 _BRACKETS: Final = re.compile(r"[\[\]]")
 
 
-def read_official(output: Json, *, multi_turn: bool) -> list[Call]:
+def read_official(output: Json, *, multi_turn: bool, plain: list[Call] | None = None) -> list[Call]:
     """Read the calls of an output of a normal category.
 
     multi_turn: no bracket is looked for; all whitespace goes, also inside texts.
+    plain: what the whole output, blanks around it aside, is known to be.
     Errors:  LiteralError where upstream says wrong_output_format.
     """
     if not isinstance(output, str):
         raise LiteralError("the output is no text")
-    if multi_turn:
-        return read_official_list("".join(output.split()))
-    found = first_brackets(output)
+    found = "".join(output.split()) if multi_turn else first_brackets(output)
     if found is None:
         raise LiteralError("no pair of brackets")
+    if plain is not None:
+        if len(found) == len(output.strip()):
+            return plain  # nothing was taken away
+        if multi_turn:
+            return [(name, without_blanks(arguments)) for name, arguments in plain]
     return read_official_list(found)
 
 
@@ -57,8 +61,24 @@ def read_official_list(text: str) -> list[Call]:
     return calls
 
 
+def without_blanks(value: Json) -> Json:
+    """Delete all whitespace in the texts of a plain value: what deleting it in the source text comes to."""
+    kind = type(value)
+    if kind is str:
+        return "".join(value.split())
+    if kind is dict:
+        return {"".join(name.split()): without_blanks(item) for name, item in value.items()}
+    return [without_blanks(item) for item in value] if kind is list else value
+
+
 def first_brackets(text: str) -> str | None:
     """Take the first outermost pair of square brackets, counted blindly: texts and prose count too."""
+    start = text.find("[")
+    end = text.find("]", start) + 1
+    if start < 0 or not end:
+        return None
+    if text.find("[", start + 1, end) < 0:
+        return text[start:end]
     start, depth = -1, 0
     for found in _BRACKETS.finditer(text):
         if found[0] == "[":

@@ -1,8 +1,13 @@
 """The common case, read fast: a bracketed list of calls with plain literals and nothing else.
 
 Owns one promise: what `read_plain` accepts means the same to the official decoder, to the strict reading and
-to Python itself. Whatever could be read in two ways (bare words, operators, prefixes, odd escapes, positional
-arguments, names beyond ASCII) is not accepted here and goes to the complete reading.
+to Python itself. Whatever could be read in two ways (bare words, operators, prefixes, escapes, positional or
+repeated arguments, calls in arguments, names beyond ASCII) is not accepted here and goes to the complete
+reading.
+
+One pass of a pattern cuts the text into words; the functions below take the words from place `at` on and
+return what they read with the place after it. They are written for speed: values that are no containers are
+read where they stand.
 """
 
 from __future__ import annotations
@@ -13,27 +18,26 @@ from typing import Final
 
 from replay.core.types import Json
 
-__all__ = ["MAX_PLAIN_DEPTH", "Call", "read_plain"]
+__all__ = ["Call", "read_plain"]
 
 Call = tuple[str, dict[str, Json]]
 """Name and keyword arguments of one call."""
 
-MAX_PLAIN_DEPTH: Final = 90
+_MAX_DEPTH: Final = 90
 """Brackets in one another; CPython refuses 200. Deeper texts take the complete reading."""
 
-_MAX_DIGITS: Final = 4_300  # CPython's own limit for an integer in a source text
-
 _WORDS: Final = re.compile(
-    r"""[ \t\n]*('[^'\\\n\r\0]*'|"[^"\\\n\r\0]*\""""
-    r"""|[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*[ ]*[(=]"""
-    r"""|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?=[ \t\n,)\]}:])|True|False|None|[\[\](){},:]|.|\Z)""",
+    r"""[ \t\n]*([=,:\[\](){}]|'[^'\\\n\r\0]*'|"[^"\\\n\r\0]*\""""
+    r"""|[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*(?=[ ]*[(=])"""
+    r"""|(?:-?(?:0|[1-9][0-9]{0,4299})(?:\.[0-9]+)?|True|False|None)(?=[ \t\n,)\]}:])|.|\Z)""",
     re.DOTALL,
 )
-"""A name is one word with the bracket or the equals sign after it, so that bare words are no words."""
+"""Texts, names with a bracket or an equals sign after them, signs, numbers of up to CPython's 4,300 digits,
+constants; any other character is a word that nothing accepts."""
 
-_CONSTANTS: Final = {"True": True, "False": False, "None": None}
+_CONSTANTS: Final[dict[str, Json]] = {"True": True, "False": False, "None": None}
 _QUOTES: Final = frozenset("'\"")
-_DIGITS: Final = frozenset("0123456789")
+_KEYWORDS: Final = frozenset(keyword.kwlist)
 
 
 class _NotPlain(Exception):  # noqa: N818 - a jump, no failure
@@ -43,131 +47,109 @@ class _NotPlain(Exception):  # noqa: N818 - a jump, no failure
 def read_plain(text: str) -> list[Call] | None:
     """Read a list of calls, or None when the text is not one in its plainest form.
 
-    Shape:   arguments keep the order in which they were written; a name given twice keeps its last value.
+    Shape:   arguments keep the order in which they were written.
     """
     if text[:1] != "[":
         return None
     try:
         if not text.isascii():
             text.encode()  # a lone surrogate is no source text
-        words = _WORDS.findall(text)
-        return _Reader(words).calls()
-    except (_NotPlain, IndexError, UnicodeEncodeError):
+        return _calls(_WORDS.findall(text))
+    except (_NotPlain, IndexError, UnicodeEncodeError, ValueError):
         return None
 
 
-class _Reader:
-    """One text at work: `at` is the next word."""
-
-    __slots__ = ("at", "depth", "words")
-
-    def __init__(self, words: list[str]) -> None:
-        self.words = words
-        self.at = 1
-        self.depth = 1
-
-    def calls(self) -> list[Call]:
-        words = self.words
-        found: list[Call] = []
-        word = words[1]
-        while word != "]":
-            if word[-1] != "(" or len(word) == 1:
-                raise _NotPlain
-            self.at += 1
-            found.append((_name(word[:-1].rstrip(" ")), self._arguments()))
-            word = words[self.at]
-            if word == ",":
-                self.at += 1
-                word = words[self.at]
-            elif word != "]":
-                raise _NotPlain
-        if any(words[self.at + 1 :]):
+def _calls(words: list[str]) -> list[Call]:
+    found: list[Call] = []
+    at = 1
+    while words[at] != "]":
+        name = words[at]
+        if words[at + 1] != "(" or name in _KEYWORDS or not name[0].isidentifier():
             raise _NotPlain
-        return found
-
-    def _arguments(self) -> dict[str, Json]:
-        """Keyword arguments up to the closing bracket, which is taken."""
-        words = self.words
-        found: dict[str, Json] = {}
-        word = words[self.at]
-        while word != ")":
-            if word[-1] != "=" or "." in word or len(word) == 1:
-                raise _NotPlain
-            self.at += 1
-            found[_name(word[:-1].rstrip(" "))] = self._value()
-            word = words[self.at]
-            if word == ",":
-                self.at += 1
-                word = words[self.at]
-            elif word != ")":
-                raise _NotPlain
-        self.at += 1
-        return found
-
-    def _value(self) -> Json:
-        word = self.words[self.at]
-        self.at += 1
-        first = word[0] if word else ""
-        if first in _QUOTES and len(word) > 1:
-            return word[1:-1]
-        if word in _CONSTANTS:
-            return _CONSTANTS[word]
-        if first in _DIGITS or (first == "-" and len(word) > 1):
-            return _number(word)
-        if word == "{":
-            return self._mapping()
-        if word == "[":
-            return self._list()
-        raise _NotPlain
-
-    def _list(self) -> list[Json]:
-        self._descend()
-        words = self.words
-        found: list[Json] = []
-        while words[self.at] != "]":
-            found.append(self._value())
-            if words[self.at] == ",":
-                self.at += 1
-            elif words[self.at] != "]":
-                raise _NotPlain
-        self.at += 1
-        self.depth -= 1
-        return found
-
-    def _mapping(self) -> dict[Json, Json]:
-        self._descend()
-        words = self.words
-        found: dict[Json, Json] = {}
-        while words[self.at] != "}":
-            name = self._value()
-            if type(name) is not str or words[self.at] != ":":
-                raise _NotPlain
-            self.at += 1
-            found[name] = self._value()
-            if words[self.at] == ",":
-                self.at += 1
-            elif words[self.at] != "}":
-                raise _NotPlain
-        self.at += 1
-        self.depth -= 1
-        return found
-
-    def _descend(self) -> None:
-        self.depth += 1
-        if self.depth > MAX_PLAIN_DEPTH:
+        if "." in name and not _KEYWORDS.isdisjoint(name.split(".")):
             raise _NotPlain
-
-
-def _name(name: str) -> str:
-    """Refuse reserved words, alone or in a dotted path; the complete reading says what they are."""
-    if keyword.iskeyword(name) or ("." in name and any(map(keyword.iskeyword, name.split(".")))):
+        arguments, at = _arguments(words, at + 2)
+        found.append((name, arguments))
+        if words[at] == ",":
+            at += 1
+        elif words[at] != "]":
+            raise _NotPlain
+    if any(words[at + 1 :]):
         raise _NotPlain
-    return name
+    return found
 
 
-def _number(word: str) -> int | float:
-    if "." in word:
-        return float(word)
-    if len(word) > _MAX_DIGITS:
+def _arguments(words: list[str], at: int) -> tuple[dict[str, Json], int]:
+    """Keyword arguments up to the closing bracket of their call."""
+    found: dict[str, Json] = {}
+    while words[at] != ")":
+        name, word = words[at], words[at + 2]
+        if words[at + 1] != "=" or name in _KEYWORDS or name in found or not name.isidentifier():
+            raise _NotPlain
+        if word[0] in _QUOTES and len(word) > 1:
+            found[name] = word[1:-1]
+            at += 3
+        else:
+            found[name], at = _value(words, at + 2, 1)
+        word = words[at]
+        if word == ",":
+            at += 1
+        elif word != ")":
+            raise _NotPlain
+    return found, at + 1
+
+
+def _value(words: list[str], at: int, depth: int) -> tuple[Json, int]:
+    """Any value but a text."""
+    word = words[at]
+    if word == "{":
+        return _mapping(words, at + 1, depth + 1)
+    if word == "[":
+        return _list(words, at + 1, depth + 1)
+    if word in _CONSTANTS:
+        return _CONSTANTS[word], at + 1
+    if not word.isascii() or word[0] in _QUOTES:
         raise _NotPlain
-    return int(word)
+    return float(word) if "." in word else int(word), at + 1
+
+
+def _list(words: list[str], at: int, depth: int) -> tuple[list[Json], int]:
+    if depth > _MAX_DEPTH:
+        raise _NotPlain
+    found: list[Json] = []
+    while words[at] != "]":
+        word = words[at]
+        if word[0] in _QUOTES and len(word) > 1:
+            found.append(word[1:-1])
+            at += 1
+        else:
+            value, at = _value(words, at, depth)
+            found.append(value)
+        word = words[at]
+        if word == ",":
+            at += 1
+        elif word != "]":
+            raise _NotPlain
+    return found, at + 1
+
+
+def _mapping(words: list[str], at: int, depth: int) -> tuple[dict[str, Json], int]:
+    """Object with texts for names; any other name takes the complete reading."""
+    if depth > _MAX_DEPTH:
+        raise _NotPlain
+    found: dict[str, Json] = {}
+    while words[at] != "}":
+        name, word = words[at], words[at + 2]
+        if words[at + 1] != ":" or name[0] not in _QUOTES or len(name) == 1:
+            raise _NotPlain
+        if word[0] in _QUOTES and len(word) > 1:
+            found[name[1:-1]] = word[1:-1]
+            at += 3
+        else:
+            found[name[1:-1]], at = _value(words, at + 2, depth)
+        word = words[at]
+        if word == ",":
+            at += 1
+        elif word != "}":
+            raise _NotPlain
+    return found, at + 1

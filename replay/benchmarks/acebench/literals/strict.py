@@ -30,12 +30,12 @@ _MAX_DEPTH: Final = 200
 _PIECES: Final = re.compile(r"""\\.|['"\[\]\n]""", re.DOTALL)
 
 
-def read_strict(output: str) -> list[Call]:
+def read_strict(output: str, *, plain: list[Call] | None = None) -> list[Call]:
     """Read the one list of calls in a text.
 
+    plain: what the whole output, blanks around it aside, is known to be.
     Errors:  LiteralError when there is none, or when two that differ leave open which is meant.
     """
-    plain = read_plain(output.strip())
     if plain:
         return plain
     found = find_call_lists(output)

@@ -5,15 +5,15 @@ Owns the cheap half of reading a task: most of a record is the schemas of tools 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 
 from replay.core.errors import InputError
 from replay.core.types import Json, Task
 
-__all__ = ["Case", "read_case"]
+__all__ = ["Case", "CaseBook"]
 
 
 class _Data(msgspec.Struct, frozen=True):
@@ -22,7 +22,6 @@ class _Data(msgspec.Struct, frozen=True):
     function: str
     ground_truth: str
     mile_stone: str = "null"
-    question: str = ""
     involved_classes: tuple[str, ...] = ()
 
 
@@ -31,58 +30,82 @@ class _Tool(msgspec.Struct, frozen=True):
     parameters: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-_TOOLS = msgspec.json.Decoder(list[_Tool])
+_decode_tools: Final = msgspec.json.Decoder(list[_Tool]).decode
 
 
 class Case:
-    """One task as checkers see it."""
+    """One task as checkers see it; decodes each part when it is first looked at."""
 
-    __slots__ = ("_tools", "category", "data", "truth")
+    __slots__ = ("_found", "_names", "_tools", "category", "data", "task", "truth")
 
-    def __init__(self, data: _Data) -> None:
+    def __init__(self, task: Task, data: _Data) -> None:
+        self.task = task
         self.data = data
         self.category = data.category
-        self.truth: Json = json.loads(data.ground_truth)
+        self.truth: Json = msgspec.json.decode(data.ground_truth)
         self._tools: list[_Tool] | None = None
+        self._names: frozenset[str] | None = None
+        self._found: dict[str, Mapping[str, Json] | None] = {}
 
     @property
     def tools(self) -> list[_Tool]:
         """All tools of the task, their parameters not decoded."""
         if self._tools is None:
-            self._tools = _TOOLS.decode(self.data.function)
+            self._tools = _decode_tools(self.data.function)
         return self._tools
 
     @property
     def tool_names(self) -> frozenset[str]:
         """Names of all tools."""
-        return frozenset(tool.name for tool in self.tools)
+        if self._names is None:
+            self._names = frozenset(tool.name for tool in self.tools)
+        return self._names
 
     def find_tool(self, text: str) -> Mapping[str, Json] | None:
         """First tool whose name is inside a text: how the official checker finds a schema."""
-        for tool in self.tools:
-            if tool.name in text:
-                if tool.parameters is msgspec.UNSET:
-                    return {"name": tool.name}
-                return {"name": tool.name, "parameters": json.loads(bytes(tool.parameters))}
-        return None
+        if text not in self._found:
+            self._found[text] = _find(self.tools, text)
+        return self._found[text]
 
     @property
     def alternatives(self) -> tuple[tuple[str, ...], ...]:
         """Lists of milestones, any one of which will do."""
-        stones = json.loads(self.data.mile_stone) or []
+        stones = msgspec.json.decode(self.data.mile_stone) or []
         if stones and isinstance(stones[0], list):
             return tuple(tuple(map(str, stone)) for stone in stones)
         return (tuple(map(str, stones)),)
 
 
-def read_case(task: Task) -> Case:
-    """Decode what checkers look at.
+class CaseBook:
+    """Cases by task, so that several outputs of one task decode it once."""
 
-    Errors:  InputError naming the task when it is no record of this benchmark.
-    """
+    def __init__(self) -> None:
+        self._held: dict[str, Case] = {}
+
+    def read(self, task: Task) -> Case:
+        """Case of a task.
+
+        Errors:  InputError naming the task when it is no record of this benchmark.
+        """
+        held = self._held.get(task.id)
+        if held is None or held.task is not task:
+            held = self._held[task.id] = _read(task)
+        return held
+
+
+def _read(task: Task) -> Case:
     try:
-        return Case(msgspec.convert(task.data, _Data))
+        return Case(task, msgspec.convert(task.data, _Data))
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"the task's data cannot be read: {error}", where=f"task {task.id}", expected="an ACEBench record"
         ) from None
+
+
+def _find(tools: Sequence[_Tool], text: str) -> Mapping[str, Json] | None:
+    for tool in tools:
+        if tool.name in text:
+            if isinstance(tool.parameters, msgspec.Raw):
+                return {"name": tool.name, "parameters": msgspec.json.decode(tool.parameters)}
+            return {"name": tool.name}
+    return None

@@ -8,6 +8,7 @@ observations and end state out); `routing_` ones ask who an agent's message is f
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -16,9 +17,9 @@ from replay.benchmarks.acebench.importing.source import MAX_FILE_BYTES
 from replay.benchmarks.acebench.playing.messages import is_for_execution
 from replay.benchmarks.acebench.records import AGENT, BENCHMARK, CATEGORIES, MULTI_TURN, task_id
 from replay.benchmarks.acebench.scoring.carrying_out import carry_out
+from replay.benchmarks.acebench.scoring.cases import CaseBook
 from replay.benchmarks.acebench.scoring.verdicts import ACCURACY, PROCESS, judge
-from replay.core.canonical import parse_json
-from replay.core.errors import CanonicalError, InputError, LimitError
+from replay.core.errors import InputError, LimitError
 from replay.core.types import Json, Score, Task, Verdict
 
 __all__ = ["AceBenchCases"]
@@ -36,7 +37,7 @@ _COMPARED: Final = (
 
 
 class AceBenchCases:
-    """Scores lines; keeps nothing between them."""
+    """Scores lines; keeps nothing between files."""
 
     def score_cases(self, path: Path, tasks: Mapping[str, Task]) -> Iterator[Json] | None:
         """Score every line of a file of cases, in order; None for a file of another form.
@@ -50,15 +51,84 @@ class AceBenchCases:
         except UnicodeDecodeError as error:
             raise InputError(f"not UTF-8 at byte {error.start}", where=path.name) from None
         lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-        if not lines or not _is_case(_decode(lines[0][1], path.name)):
+        if not lines or not _is_case(_decode(lines[0][1])):
             return None
-        return (_score_line(number, line, tasks, path.name) for number, line in lines)
+        scorer = _Scorer(tasks)
+        return (scorer.score_line(number, line) for number, line in lines)
 
 
-def _decode(line: str, where: str) -> Json:
+class _Scorer:
+    """One file at work."""
+
+    def __init__(self, tasks: Mapping[str, Task]) -> None:
+        self._tasks = tasks
+        self._cases = CaseBook()
+
+    def score_line(self, number: int, line: str) -> Json:
+        shown: dict[str, Json] = {"line": number, "benchmark": BENCHMARK}
+        value = _decode(line)
+        if not _is_case(value):
+            return shown | {"error": "no case; expected category, id, language and model_output"}
+        shown |= {name: value[name] for name in ("category", "id", "language") if name in value}
+        try:
+            shown |= self._score(value)
+        except InputError as error:
+            return shown | {"error": str(error)}
+        expected = {name: value[name] for name in _COMPARED if name in value}
+        if "verdict" in expected:
+            shown["agrees"] = all(_agrees(shown.get(name), said) for name, said in expected.items())
+            shown["expected"] = expected
+        return shown
+
+    def _score(self, case: Mapping[str, Json]) -> dict[str, Json]:
+        category, output = str(case["category"]), case["model_output"]
+        if category.startswith(_ROUTING):
+            if not isinstance(output, str):
+                raise InputError("model_output is no text", expected="an agent's message")
+            is_call = is_for_execution(output)
+            recipient = "execution" if is_call else "user"
+            return {"verdict": is_call, "error_type": "", "recipient": recipient}
+        name = task_id(str(case.get("language", "en")), str(case["id"]))
+        if category in MULTI_TURN and name not in self._tasks:
+            return self._score_session(name, output)
+        if name not in self._tasks:
+            raise InputError(f"unknown id {name!r}", expected="a task of the archive")
+        task = self._tasks[name]
+        if category.startswith(_SANDBOX):
+            return self._score_messages(task, output)
+        return _shown(self._judge(task, output if category in AGENT else {"output": output}))
+
+    def _judge(self, task: Task, outcome: Json) -> tuple[Verdict, ...]:
+        return judge(task, outcome, trial=0, cases=self._cases)
+
+    def _score_messages(self, task: Task, messages: Json) -> dict[str, Json]:
+        if not isinstance(messages, list) or not all(isinstance(message, str) for message in messages):
+            raise InputError("model_output is no list of texts", expected="an agent's messages")
+        done = carry_out(task, messages)
+        verdicts = self._judge(task, {"result": done.result, "process": done.process})
+        return _shown(verdicts) | {"observations": done.observations, "final_state": done.result}
+
+    def _score_session(self, name: str, outputs: Json) -> dict[str, Json]:
+        """Score a session: right when all its turns are; its error is that of the first that is not."""
+        turns: list[Task] = []
+        while f"{name}_{len(turns)}" in self._tasks:
+            turns.append(self._tasks[f"{name}_{len(turns)}"])
+        if not turns:
+            raise InputError(f"unknown id {name!r}", expected="a task or a session of the archive")
+        if not isinstance(outputs, list) or len(outputs) != len(turns):
+            raise InputError(f"not one output for each of {len(turns)} turns", where=name)
+        verdicts = [
+            self._judge(task, {"output": output})[0] for task, output in zip(turns, outputs, strict=True)
+        ]
+        strict = _session([verdict.strict for verdict in verdicts])
+        return {**_session([verdict.compat for verdict in verdicts]), "strict": strict}
+
+
+def _decode(line: str) -> Json:
+    """Read a line as Python's reader does: a lone surrogate in an output is the candidate's matter."""
     try:
-        return parse_json(line.strip(), where=where)
-    except CanonicalError:
+        return json.loads(line)
+    except (ValueError, RecursionError):
         return None
 
 
@@ -69,80 +139,10 @@ def _is_case(value: Json) -> bool:
     return name.removeprefix(_SANDBOX).removeprefix(_ROUTING) in CATEGORIES
 
 
-def _score_line(number: int, line: str, tasks: Mapping[str, Task], file: str) -> Json:
-    shown: dict[str, Json] = {"line": number, "benchmark": BENCHMARK}
-    value = _decode(line, f"{file}, line {number}")
-    if not _is_case(value):
-        return shown | {"error": "no case; expected category, id, language and model_output"}
-    shown |= {name: value[name] for name in ("category", "id", "language") if name in value}
-    try:
-        shown |= _score(value, tasks)
-    except InputError as error:
-        return shown | {"error": str(error)}
-    expected = {name: value[name] for name in _COMPARED if name in value}
-    if "verdict" in expected:
-        shown["agrees"] = all(_agrees(shown.get(name), said) for name, said in expected.items())
-        shown["expected"] = expected
-    return shown
-
-
 def _agrees(found: Json, said: Json) -> bool:
     if isinstance(found, float) and isinstance(said, (int, float)):
         return round(found, 3) == round(said, 3)
     return bool(found == said)
-
-
-def _score(case: Mapping[str, Json], tasks: Mapping[str, Task]) -> dict[str, Json]:
-    category, output = str(case["category"]), case["model_output"]
-    if category.startswith(_ROUTING):
-        if not isinstance(output, str):
-            raise InputError("model_output is no text", expected="an agent's message")
-        is_call = is_for_execution(output)
-        return {
-            "verdict": is_call,
-            "error_type": "",
-            "recipient": "execution" if is_call else "user",
-        }
-    name = task_id(str(case.get("language", "en")), str(case["id"]))
-    if category in MULTI_TURN and name not in tasks:
-        return _score_session(name, output, tasks)
-    if name not in tasks:
-        raise InputError(f"unknown id {name!r}", expected="a task of the archive")
-    task = tasks[name]
-    if category.startswith(_SANDBOX):
-        return _score_messages(task, output)
-    if category in AGENT:
-        return _shown(judge(task, output, trial=0))
-    return _shown(judge(task, {"output": output}, trial=0))
-
-
-def _score_messages(task: Task, messages: Json) -> dict[str, Json]:
-    if not isinstance(messages, list) or not all(isinstance(message, str) for message in messages):
-        raise InputError("model_output is no list of texts", expected="an agent's messages")
-    done = carry_out(task, messages)
-    outcome = {"result": done.result, "process": done.process}
-    return _shown(judge(task, outcome, trial=0)) | {
-        "observations": done.observations,
-        "final_state": done.result,
-    }
-
-
-def _score_session(name: str, outputs: Json, tasks: Mapping[str, Task]) -> dict[str, Json]:
-    """A session is right when all its turns are; its error is that of the first that is not."""
-    turns: list[Task] = []
-    while f"{name}_{len(turns)}" in tasks:
-        turns.append(tasks[f"{name}_{len(turns)}"])
-    if not turns:
-        raise InputError(f"unknown id {name!r}", expected="a task or a session of the archive")
-    if not isinstance(outputs, list) or len(outputs) != len(turns):
-        raise InputError(f"not one output for each of {len(turns)} turns", where=name)
-    verdicts = [
-        judge(task, {"output": output}, trial=0)[0] for task, output in zip(turns, outputs, strict=True)
-    ]
-    sides = {
-        side: _session([getattr(verdict, side) for verdict in verdicts]) for side in ("compat", "strict")
-    }
-    return {**sides["compat"], "strict": sides["strict"]}
 
 
 def _session(scores: Sequence[Score]) -> dict[str, Json]:

@@ -7,7 +7,6 @@ Owns the order of the checks and with it the name of the first error. Source: mo
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -48,7 +47,13 @@ def _check_one_truth(calls: Sequence[Call], truth: Json, find_tool: FindTool) ->
     if len(calls) != len(truth):
         return "wrong functions number"
     wanted = [(strip_number(name), name, arguments) for name, arguments in truth.items()]
-    if Counter(name for name, _ in calls) != Counter(name for name, _, _ in wanted):
+    if len(wanted) == 1:
+        name, full_name, arguments = wanted[0]
+        called, given = calls[0]
+        if called != name:
+            return "function_mismatch"
+        return _check_call(called, given, arguments, tool=find_tool(full_name))
+    if sorted([name for name, _ in calls]) != sorted([name for name, _, _ in wanted]):
         return "function_mismatch"
     for name, full_name, arguments in wanted:
         error = _check_against_all(calls, name, arguments, tool=find_tool(full_name))
@@ -71,23 +76,33 @@ def _check_against_all(
     return error
 
 
-def _check_call(  # noqa: PLR0911 - one return for each rule, in upstream's order
+def _check_call(
     called: str, arguments: dict[str, Json], truth: Json, *, tool: Mapping[str, Json] | None
 ) -> str:
     if tool is None:
         raise OfficialCrashError("TypeError")
-    parameters = _field(tool, "parameters")
-    if not arguments or parameters == {}:
-        return "" if not arguments and parameters == {} else "wrong_param"
-    properties = _field(parameters, "properties")
-    if truth == properties:
-        return ""
-    if truth == {}:
-        return "wrong_param"
-    if tool["name"] != called:
-        return "wrong_function_name"
-    if any(name not in arguments for name in _field(parameters, "required")):
-        return "lack_args"
+    try:
+        parameters = tool["parameters"]
+        if not arguments or parameters == {}:
+            return "" if not arguments and parameters == {} else "wrong_param"
+        properties = parameters["properties"]
+        if truth == properties:
+            return ""
+        if truth == {}:
+            return "wrong_param"
+        if tool["name"] != called:
+            return "wrong_function_name"
+        return _check_arguments(arguments, truth, properties=properties, required=parameters["required"])
+    except (KeyError, TypeError) as error:  # a schema without what is looked up in it
+        raise OfficialCrashError(type(error).__name__) from None
+
+
+def _check_arguments(
+    arguments: dict[str, Json], truth: Json, *, properties: Mapping[str, Json], required: Json
+) -> str:
+    for name in required:
+        if name not in arguments:
+            return "lack_args"
     for name, value in arguments.items():
         if name not in properties or name not in truth:
             return "addition_args"
@@ -95,11 +110,3 @@ def _check_call(  # noqa: PLR0911 - one return for each rule, in upstream's orde
         if error:
             return error
     return ""
-
-
-def _field(holder: Json, name: str) -> Json:
-    if not isinstance(holder, dict):
-        raise OfficialCrashError("TypeError")
-    if name not in holder:
-        raise OfficialCrashError("KeyError")
-    return holder[name]

@@ -6,13 +6,12 @@ an equivalence, taking the first equal call is a best matching.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from replay.benchmarks.acebench.literals.plain import Call
 from replay.benchmarks.acebench.scoring.official_calls import strip_number
-from replay.benchmarks.acebench.scoring.strict_values import has_same_kind, is_same
+from replay.benchmarks.acebench.scoring.strict_values import has_same_kind, is_same, is_same_object
 from replay.core.types import Json
 
 __all__ = ["check_strict_calls", "count_matches", "wanted_calls"]
@@ -28,22 +27,27 @@ _KINDS: Final[Mapping[type, str]] = {
 }
 
 
-def check_strict_calls(calls: Sequence[Call], truth: Json, tool_names: Collection[str]) -> str:
-    """Compare calls with the truth, or with a pool of truths; the error's name, or empty."""
+def check_strict_calls(calls: Sequence[Call], truth: Json, find_names: Callable[[], Collection[str]]) -> str:
+    """Compare calls with the truth, or with a pool of truths; the error's name, or empty.
+
+    find_names: gives the names of all tools; asked only when a name could be one with a number behind it.
+    """
     errors = []
     for candidate in truth if isinstance(truth, list) else [truth]:
-        error = _check_one(list(calls), wanted_calls(candidate, tool_names))
+        error = _check_one(list(calls), wanted_calls(candidate, find_names))
         if not error:
             return ""
         errors.append(error)
     return errors[0] if errors else "wrong functions number"
 
 
-def wanted_calls(truth: Json, tool_names: Collection[str]) -> list[Call]:
+def wanted_calls(truth: Json, find_names: Callable[[], Collection[str]]) -> list[Call]:
     """Calls of a truth; a number behind a name goes only where no tool has that whole name."""
-    return [
-        (name if name in tool_names else strip_number(name), arguments) for name, arguments in truth.items()
-    ]
+    calls = []
+    for name, arguments in truth.items():
+        stripped = strip_number(name)
+        calls.append((name if stripped != name and name in find_names() else stripped, arguments))
+    return calls
 
 
 def count_matches(calls: Sequence[Call], wanted: Sequence[Call]) -> int:
@@ -55,7 +59,10 @@ def count_matches(calls: Sequence[Call], wanted: Sequence[Call]) -> int:
 def _check_one(left: list[Call], wanted: list[Call]) -> str:
     if len(left) != len(wanted):
         return "wrong functions number"
-    if Counter(name for name, _ in left) != Counter(name for name, _ in wanted):
+    if len(wanted) == 1 and left[0][0] == wanted[0][0]:
+        arguments = left[0][1]
+        return "" if is_same_object(arguments, wanted[0][1]) else _name_error(arguments, wanted[0][1])
+    if sorted([name for name, _ in left]) != sorted([name for name, _ in wanted]):
         return "function_mismatch"
     missed = [call for call in wanted if not _take(left, call)]
     if not missed:
@@ -66,7 +73,7 @@ def _check_one(left: list[Call], wanted: list[Call]) -> str:
 
 def _take(left: list[Call], wanted: Call) -> bool:
     for place, (name, arguments) in enumerate(left):
-        if name == wanted[0] and is_same(arguments, wanted[1]):
+        if name == wanted[0] and is_same_object(arguments, wanted[1]):
             del left[place]
             return True
     return False

@@ -10,10 +10,11 @@ from typing import Final
 
 from replay.benchmarks.acebench.differences import cause_of
 from replay.benchmarks.acebench.literals.official import read_official
+from replay.benchmarks.acebench.literals.plain import Call, read_plain
 from replay.benchmarks.acebench.literals.strict import read_strict
 from replay.benchmarks.acebench.literals.syntax import LiteralError
 from replay.benchmarks.acebench.records import AGENT, MULTI_TURN
-from replay.benchmarks.acebench.scoring.cases import Case, read_case
+from replay.benchmarks.acebench.scoring.cases import Case, CaseBook
 from replay.benchmarks.acebench.scoring.official_agent import check_end_state, measure_process
 from replay.benchmarks.acebench.scoring.official_calls import check_call_list
 from replay.benchmarks.acebench.scoring.official_special import check_special
@@ -31,6 +32,7 @@ PROCESS: Final = "process"
 METRICS: Final = (ACCURACY, PROCESS)
 
 FORMAT_ERROR: Final = "wrong_output_format"
+_RIGHT: Final = scored(1.0)
 
 
 def metrics_of(category: str) -> tuple[str, ...]:
@@ -38,9 +40,9 @@ def metrics_of(category: str) -> tuple[str, ...]:
     return METRICS if category in AGENT else (ACCURACY,)
 
 
-def judge(task: Task, outcome: Json, *, trial: int) -> tuple[Verdict, ...]:
+def judge(task: Task, outcome: Json, *, trial: int, cases: CaseBook) -> tuple[Verdict, ...]:
     """Score one outcome by every metric of its category."""
-    case = read_case(task)
+    case = cases.read(task)
     if outcome is None:
         return without_score(task, case.category, trial=trial, reason=Unscored.MISSING_OUTPUT)
     if case.category in AGENT:
@@ -63,36 +65,40 @@ def without_score(task: Task, category: str, *, trial: int, reason: str) -> tupl
 
 def _judge_text(task: Task, case: Case, output: Json, *, trial: int) -> Verdict:
     is_special = case.category.startswith("special")
-    check_official, check_strict = (
-        (_official_special, _strict_special) if is_special else (_official_calls, _strict_calls)
-    )
-    strict_error = check_strict(case, output) if isinstance(output, str) else FORMAT_ERROR
+    plain = None if is_special or not isinstance(output, str) else read_plain(output.strip())
+    if not isinstance(output, str):
+        strict_error = FORMAT_ERROR
+    elif is_special:
+        strict_error = check_strict_special(output, case.truth, case.category)
+    else:
+        strict_error = _strict_calls(case, output, plain)
     strict = _score(strict_error)
     try:
-        official_error = check_official(case, output)
+        if is_special:
+            official_error = check_special(output, case.truth, case.category)
+        else:
+            official_error = _official_calls(case, output, plain)
     except OfficialCrashError as crash:
         compat = unscored(Unscored.EVALUATOR_CRASH, why=f"CRASH:{crash}")
         return make_verdict(
             task, trial, metric=ACCURACY, compat=compat, strict=strict, cause="evaluator-crash"
         )
-    return make_verdict(
-        task,
-        trial,
-        metric=ACCURACY,
-        compat=_score(official_error),
-        strict=strict,
-        cause=cause_of(
+    cause = ""
+    if bool(official_error) != bool(strict_error):
+        cause = cause_of(
             case.category,
             official_error,
             strict_error,
             several=_has_several(case.truth),
             flags=task.flags,
-        ),
+        )
+    return make_verdict(
+        task, trial, metric=ACCURACY, compat=_score(official_error), strict=strict, cause=cause
     )
 
 
 def _score(error: str) -> Score:
-    return scored(0.0, why=error) if error else scored(1.0)
+    return scored(0.0, why=error) if error else _RIGHT
 
 
 def _has_several(truth: Json) -> bool:
@@ -100,28 +106,20 @@ def _has_several(truth: Json) -> bool:
     return any(isinstance(calls, dict) and len(calls) > 1 for calls in pool)
 
 
-def _official_calls(case: Case, output: Json) -> str:
+def _official_calls(case: Case, output: Json, plain: list[Call] | None) -> str:
     try:
-        calls = read_official(output, multi_turn=case.category in MULTI_TURN)
+        calls = read_official(output, multi_turn=case.category in MULTI_TURN, plain=plain)
     except LiteralError:
         return FORMAT_ERROR
     return check_call_list(calls, case.truth, case.find_tool)
 
 
-def _strict_calls(case: Case, output: str) -> str:
+def _strict_calls(case: Case, output: str, plain: list[Call] | None) -> str:
     try:
-        calls = read_strict(output)
+        calls = read_strict(output, plain=plain)
     except LiteralError:
         return FORMAT_ERROR
-    return check_strict_calls(calls, case.truth, case.tool_names)
-
-
-def _official_special(case: Case, output: Json) -> str:
-    return check_special(output, case.truth, case.category)
-
-
-def _strict_special(case: Case, output: str) -> str:
-    return check_strict_special(output, case.truth, case.category)
+    return check_strict_calls(calls, case.truth, lambda: case.tool_names)
 
 
 # ---- agents --------------------------------------------------------------------------------------------
