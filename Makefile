@@ -73,7 +73,7 @@ test: $(VENV)/.test models-test ## All tests, style and types
 	@$(BIN)/pytest -n $(JOBS) -m "not fuzz"
 
 test-fast: $(VENV)/.test ## Tests that need no model and no network, the quick ones
-	@$(BIN)/pytest -n $(JOBS) -m "not slow and not model and not fuzz"
+	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(JOBS) -m "not slow and not model and not fuzz"
 
 bench: $(VENV)/.bench ## Measure against the opponents, one JSON document
 	@$(BIN)/python -m tests.bench

@@ -26,10 +26,12 @@ settings.register_profile(
     database=None,
     suppress_health_check=_SLOW_MACHINE,
 )
+settings.register_profile("quick", settings.get_profile("default"), max_examples=12)
 settings.register_profile(
     "fuzz", max_examples=5_000, deadline=None, print_blob=True, suppress_health_check=_SLOW_MACHINE
 )
-settings.load_profile("default")
+# `make test-fast` and `make fuzz` name theirs.
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.fixture(scope="session")

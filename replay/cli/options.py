@@ -101,7 +101,8 @@ JudgeModel = Annotated[
     str, typer.Option("--judge-model", help="model:NAME that judges what no recorded verdict does.")
 ]
 UserModel = Annotated[
-    str, typer.Option("--user-model", help="model:NAME that plays the user, or a recorded one.")
+    str,
+    typer.Option("--user-model", help="model:NAME or scripted:FILE that plays the user, or a recorded one."),
 ]
 ContextTokens = Annotated[
     int, typer.Option("--context", min=256, help="Tokens of one request to a local model, answer included.")

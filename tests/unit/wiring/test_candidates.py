@@ -9,7 +9,8 @@ import pytest
 
 from replay.benchmarks.registry import get_benchmark
 from replay.core.errors import InputError
-from replay.wiring.candidates import choose_candidate, choose_judge
+from replay.wiring.candidates import choose_candidate, choose_judge, choose_role
+from replay.wiring.roles import RolePlan
 from replay.wiring.sources import CandidatePlan
 from tests.support.libraries import freeze_library, make_candidate, make_output, opened
 from tests.support.scripts import write_script
@@ -125,3 +126,32 @@ def test_an_unknown_judge_is_answered_with_the_judges(tmp_path: Path) -> None:
         pytest.raises(InputError, match=r"no judge 'pannel'.*one of: panel; next: did you mean panel\?"),
     ):
         choose_judge("pannel", library)
+
+
+def play_role(word: str, *, takes_script: bool = True) -> RolePlan | None:
+    """Choose who plays a role of which a model `toy` is recorded."""
+    rows = {"toy": {"name": "toy"}}
+    return choose_role(
+        word, "--user-model", rows, find=None, describe=lambda identity: identity, takes_script=takes_script
+    )
+
+
+def test_a_script_can_play_the_user(tmp_path: Path) -> None:
+    """It is known by what it says; its path is only where it is."""
+    script = write_script(tmp_path / "user.json", "1001", name="somebody")
+    role = play_role(f"scripted:{script}")
+    assert role is not None
+    assert (str(script), None) == (role.script, role.model)
+    assert "somebody" == role.name == role.identity["name"]
+
+
+def test_a_script_plays_no_other_role(tmp_path: Path) -> None:
+    """Simulators and judges answer to what they are shown."""
+    script = write_script(tmp_path / "user.json", "1001")
+    with pytest.raises(InputError, match=r"unknown kind of model 'scripted'.*model:NAME, or the name of a"):
+        play_role(f"scripted:{script}", takes_script=False)
+
+
+def test_a_recorded_role_is_its_row() -> None:
+    """By its name alone."""
+    assert RolePlan(name="toy", identity={"name": "toy"}) == play_role("toy")
