@@ -9,9 +9,10 @@ import pytest
 
 from replay.benchmarks.acebench.playing.messages import is_for_execution
 from replay.benchmarks.acebench.records import AceTask
+from replay.benchmarks.acebench.scoring.carrying_out import carry_out
 from replay.benchmarks.acebench.scoring.official_agent import check_end_state, measure_process
 from replay.core.types import Json
-from tests.support.ace_agents import gold_messages, play_messages, read_agent_records
+from tests.support.ace_agents import gold_messages, make_task, read_agent_records
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def test_observations_are_those_of_upstream(
     """Texts, errors and letters, message by message, and the end state where the line has it."""
     differing = []
     for line in (line for line in lines if line["category"].startswith("sandbox_")):
-        played = play_messages(records[line["language"], line["id"]], line["model_output"])
+        played = carry_out(make_task(records[line["language"], line["id"]]), line["model_output"])
         shown = json.loads(json.dumps(played.observations))
         state = line.get("final_state", played.result)
         if line["observations"] != shown or state != played.result:
@@ -62,7 +63,7 @@ def test_reached_states_are_judged_as_upstream_judges_them(
     """End-to-end verdict, error type and process accuracy of what our sandbox reached."""
     for line in (line for line in lines if line["category"].startswith("sandbox_")):
         record = records[line["language"], line["id"]]
-        played = play_messages(record, line["model_output"])
+        played = carry_out(make_task(record), line["model_output"])
         error = check_end_state(played.result, record.ground_truth)
         share = 1.0 if not error else round(measure_process(played.process, record.alternatives), 3)
         assert (line["verdict"], line["error_type"], line["process_accuracy"]) == (not error, error, share)
@@ -81,7 +82,7 @@ def test_milestones_lead_to_the_truth_but_for_the_known_ones(
     """Eight and one English tasks and six and one Chinese ones contradict themselves; all others do not."""
     failing: dict[str, dict[str, set[int]]] = {"en": {}, "zh": {}}
     for (language, name), record in records.items():
-        if check_end_state(play_messages(record, gold_messages(record)).result, record.ground_truth):
+        if check_end_state(carry_out(make_task(record), gold_messages(record)).result, record.ground_truth):
             category, _, number = name.rpartition("_")
             failing[language].setdefault(category, set()).add(int(number))
     assert failing == _NO_WAY

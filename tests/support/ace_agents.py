@@ -3,49 +3,33 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from replay.benchmarks.acebench.literals.milestones import repair_quotes
 from replay.benchmarks.acebench.literals.syntax import LiteralError
-from replay.benchmarks.acebench.playing.execution import Executor
-from replay.benchmarks.acebench.playing.messages import is_for_execution, read_calls
-from replay.benchmarks.acebench.records import AGENT, AceTask, data_of, split_of, task_id
+from replay.benchmarks.acebench.playing.messages import read_calls
+from replay.benchmarks.acebench.records import AGENT, AceTask, data_of, read_task, split_of, task_id
+from replay.benchmarks.acebench.scoring.carrying_out import carry_out
 from replay.benchmarks.acebench.scoring.strict_agent import check_strict_state
-from replay.benchmarks.acebench.world.sandbox import Sandbox, tool_names
+from replay.benchmarks.acebench.world.sandbox import Sandbox
 from replay.core.protocols import Ask, EpisodeContext, Settings
 from replay.core.types import CallRequest, Json, Task, ToolResult
+from tests.support.ace_outcomes import gold_outcome
 
 __all__ = [
-    "NUDGE",
-    "Played",
     "drive",
     "gold_messages",
-    "gold_script",
+    "gold_scripts",
     "make_context",
     "make_record",
     "make_sandbox",
     "make_task",
-    "play_messages",
     "read_agent_records",
 ]
 
-NUDGE: Final = "Please do not ask me any questions, use the known conditions to solve the problem"
-
 _Answer = TypeVar("_Answer")
-_REPEAT: Final = re.compile(r"_\d+$")
-_IRRELEVANT: Final = "the limitations of the function"
-
-
-class Played:
-    """What the sandbox showed and kept after some messages."""
-
-    def __init__(self, observations: list[Json], result: Json, process: list[str]) -> None:
-        self.observations = observations
-        self.result = result
-        self.process = process
 
 
 def make_record(
@@ -125,48 +109,21 @@ def drive(play: Generator[Ask, Json, _Answer], world: Sandbox) -> _Answer:
         return ended
 
 
-def play_messages(record: AceTask, messages: Sequence[str]) -> Played:
-    """Hand an agent's messages to the official execution, one after another."""
-    world = make_sandbox(record)
-    known = tool_names(record.language, record.involved_classes, clean=False)
-    executor = Executor(record.id, 0, known)
-    observations: list[Json] = []
-    process: list[str] = []
-    has_executed = False
-    for message in messages:
-        if record.category == "agent_multi_turn":
-            if not is_for_execution(message):
-                observations.append({"routed_to": "user"})
-                continue
-            process.append(message)
-            done = drive(executor.run_turn(read_calls(message)), world)
-        else:
-            process.append(message)
-            try:
-                calls = read_calls(message)
-            except LiteralError:
-                observations.append(NUDGE)
-                continue
-            done = drive(executor.run_step(calls), world)
-        has_executed = has_executed or done.is_whole
-        observations.append(done.observation)
-    return Played(observations, world.state()["saved"] if has_executed else [], process)
-
-
 # ---- gold candidates -------------------------------------------------------------------------------------
 
 
-def gold_script(record: AceTask, task: str) -> list[Json]:
+def gold_scripts(task: Task) -> list[Json]:
     """Scripts (candidate, and user where there is one) that do what the truth of a task asks for."""
+    record = read_task(task)
     if record.category not in AGENT:
-        return [{"task": task, "turns": [{"content": _gold_text(record)}]}]
+        return [{"task": task.id, "turns": [{"content": gold_outcome(task)["output"]}]}]
     messages = [{"content": message} for message in gold_messages(record)]
     if record.category == "agent_multi_step":
-        return [{"task": task, "turns": [*messages, {"content": "finish conversation"}]}]
+        return [{"task": task.id, "turns": [*messages, {"content": "finish conversation"}]}]
     return [
-        {"task": task, "turns": [*messages, {"content": "That is all done."}]},
+        {"task": task.id, "turns": [*messages, {"content": "That is all done."}]},
         {
-            "task": task,
+            "task": task.id,
             "role": "user",
             "turns": [{"content": record.question}],
             "otherwise": {"content": "finish conversation"},
@@ -179,7 +136,7 @@ def gold_messages(record: AceTask) -> list[str]:
     found: list[str] = []
     for stones in record.alternatives:
         found = [_readable(stone) for stone in stones]
-        result = play_messages(record, found).result
+        result = carry_out(make_task(record), found).result
         if not check_strict_state(result, record.ground_truth, record.involved_classes):
             break
     return found
@@ -192,29 +149,3 @@ def _readable(stone: str) -> str:
     except LiteralError:
         return repair_quotes(text)
     return text
-
-
-def _gold_text(record: AceTask) -> str:
-    truth = record.ground_truth
-    if record.category == "special_irrelevant":
-        return f'["{truth}"]' if _IRRELEVANT in truth else f'["Due to {_IRRELEVANT}, I cannot."]'
-    if record.category == "special_incomplete":
-        parts = [
-            f"Missing necessary parameters ({', '.join(names)}) for the api ({api})."
-            for api, names in truth.items()
-        ]
-        return f'["{" ".join(parts)}"]'
-    if record.category == "special_error_param":
-        parts = [
-            f"There is incorrect value ({', '.join(map(str, values))}) for the parameter ({name})."
-            for name, values in truth.items()
-        ]
-        return f'["{" ".join(parts)}"]'
-    calls = truth[0] if isinstance(truth, list) else truth
-    return f"[{', '.join(_call_text(record, name, arguments) for name, arguments in calls.items())}]"
-
-
-def _call_text(record: AceTask, name: str, arguments: Mapping[str, Json]) -> str:
-    known = {tool["name"] for tool in record.function}
-    shown = name if name in known else _REPEAT.sub("", name)
-    return f"{shown}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"

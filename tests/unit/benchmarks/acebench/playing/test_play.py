@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from replay.benchmarks.acebench.playing.dialogues import NUDGE
 from replay.benchmarks.acebench.playing.play import make_world, play
 from replay.benchmarks.acebench.records import AceTask
 from replay.core.protocols import EpisodeEnd, ReadState, WorldState
 from replay.core.types import CallRequest, ChatRequest, Completion, Json, Role
-from tests.support.ace_agents import NUDGE, make_context, make_record, make_task
+from tests.support.ace_agents import make_context, make_record, make_task
 
 END = "finish conversation"
 WIFI = "[turn_on_wifi()]"
