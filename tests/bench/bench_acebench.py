@@ -1,9 +1,10 @@
 """ACEBench: scoring a whole result folder against a line-by-line `ast` checker of the official kind.
 
-The opponent is written here from the rules, single-turn and session categories alike: it reads the three files
-of a category line by line, parses every output with `ast`, walks the tree and compares. It gives the official
-verdict only; ours reads the same result files, scores both readings against tasks that are already imported,
-as `replay score` does. Both must agree on every official verdict. Neither side writes anything.
+The opponent is written here from the rules, single-turn and session categories alike: it reads the three
+files of a category line by line, parses every output with `ast`, walks the tree and compares; every check
+gives a result with its error text, and wrong items make a line of a score file, as upstream's do. It gives
+the official verdict only. Ours reads the same result files and scores both readings against tasks that are
+already imported, as `replay score` does. Both must agree on every official verdict; neither writes to disk.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, Final
 from replay.benchmarks.acebench.benchmark import AceBench
 from replay.benchmarks.acebench.importing.importer import AceBenchImporter
 from replay.benchmarks.acebench.records import MULTI_TURN, NORMAL
+from replay.core.protocols import Settings
 from replay.core.types import Task
 from tests.support.ace_outcomes import drop_optional, gold_outcome, perturbed_outcome, shift_numbers
 from tests.support.data import find_shared_data
@@ -34,7 +36,7 @@ def run() -> dict[str, object]:
     shared = find_shared_data()
     if shared is None or not (shared / "acebench").is_dir():
         return {"skipped": "no upstream ACEBench data (set REPLAY_TEST_DATA)"}
-    import tempfile  # noqa: PLC0415 - only here
+    import tempfile
 
     result = AceBenchImporter().load(shared / "acebench", {})
     tasks = {task.id: task for task in result.tasks}
@@ -75,7 +77,7 @@ def _write_results(folder: Path, tasks: list[Task]) -> None:
 
 def _score_ours(folder: Path, tasks: dict[str, Task]) -> dict[str, bool]:
     bench, found = AceBench(), {}
-    settings = None
+    settings = bench.check_settings(Settings())
     for run_folder in sorted(folder.iterdir()):
         for output in bench.read_outputs(run_folder, tasks):
             task = tasks[output.task]
@@ -105,6 +107,7 @@ _TYPES: Final[dict[str, type]] = {
     "object": dict,
     "dict": dict,
 }
+Said = dict[str, Any]
 _NESTED: Final = ["array", "tuple", "object", "objectArray"]
 
 
@@ -116,9 +119,13 @@ def _score_theirs(folder: Path, data: Path) -> dict[str, bool]:
                 results = _load(run_folder / f"result_{language}" / f"data_{category}_result.json")
                 prompts = _load(data / f"data_{language}" / f"data_{category}.json")
                 truths = _load(data / f"data_{language}" / "possible_answer" / f"data_{category}.json")
+                lines = []
                 for result, prompt, truth in zip(results, prompts, truths, strict=True):
-                    name = f"{run_folder.name}/{language}/{result['id']}"
-                    found[name] = _check_item(result["result"], prompt, truth["ground_truth"], category)
+                    said = _check_item(result["result"], prompt, truth["ground_truth"], category)
+                    found[f"{run_folder.name}/{language}/{result['id']}"] = said["valid"]
+                    if not said["valid"]:
+                        lines.append({"id": result["id"], **said, "possible_answer": truth["ground_truth"]})
+                "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
     return found
 
 
@@ -127,18 +134,28 @@ def _load(path: Path) -> list[Any]:
         return [json.loads(line) for line in stream]
 
 
-def _check_item(output: str, prompt: Any, truth: Any, category: str) -> bool:
+def _right() -> Said:
+    return {"valid": True, "error": [], "error_type": ""}
+
+
+def _wrong(kind: str, text: str) -> Said:
+    return {"valid": False, "error": [text], "error_type": kind}
+
+
+def _check_item(output: str, prompt: Any, truth: Any, category: str) -> Said:
     try:
-        if category in MULTI_TURN:
-            text = "".join(output.split())
-        else:
-            text = _outermost(output)
-        calls = [_resolve(element) for element in ast.parse(text, mode="eval").body.elts]  # type: ignore[attr-defined]
-    except Exception:  # noqa: BLE001 - as upstream does
-        return False
-    return any(
-        _check_list(prompt["function"], calls, pool) for pool in (truth if isinstance(truth, list) else [truth])
-    )
+        text = "".join(output.split()) if category in MULTI_TURN else _outermost(output)
+        body = ast.parse(text, mode="eval").body
+        calls = [_resolve(element) for element in body.elts]  # type: ignore[attr-defined]
+    except Exception as error:  # noqa: BLE001 - as upstream does
+        return _wrong("wrong_output_format", f"cannot be decoded: {error}")
+    errors = []
+    for pool in truth if isinstance(truth, list) else [truth]:
+        said = _check_list(prompt["function"], calls, pool)
+        if said["valid"]:
+            return said
+        errors.append(said)
+    return {**errors[0], "model_result": text}
 
 
 def _outermost(text: str) -> str:
@@ -180,63 +197,89 @@ def _resolve(node: Any) -> Any:  # noqa: PLR0911
     raise TypeError(node)
 
 
-def _check_list(tools: list[Any], calls: list[Any], truth: dict[str, Any]) -> bool:
+def _count_names(calls: list[Any]) -> dict[str, int]:
+    counter: Counter[str] = Counter()
+    for call in calls:
+        counter.update(call.keys())
+    return dict(counter)
+
+
+def _check_list(tools: list[Any], calls: list[Any], truth: dict[str, Any]) -> Said:
     if len(calls) != len(truth):
-        return False
+        return _wrong("wrong functions number", "not as many calls as in the truth")
     wanted = [{re.sub(r"_\d+$", "", name): arguments} for name, arguments in truth.items()]
-    names = Counter(name for call in calls for name in call)
-    if names != Counter(name for call in wanted for name in call):
-        return False
+    mine, theirs = _count_names(calls), _count_names(wanted)
+    for name, count in mine.items():
+        if theirs.get(name) != count:
+            return _wrong("function_mismatch", f"{name} is not so often in the truth")
+    said = _right()
     for full_name, call in zip(truth, wanted, strict=True):
         tool = next((tool for tool in tools if tool["name"] in full_name), None)
-        name = next(iter(call))
-        if not any(next(iter(mine)) == name and _check_call(tool, mine, call) for mine in calls):
-            return False
-    return True
+        for candidate in calls:
+            if next(iter(candidate.keys())) == next(iter(call.keys())):
+                said = _check_call(tool, candidate, call)
+                if said["valid"]:
+                    break
+            else:
+                said = _wrong("unclear", "another function")
+        if not said["valid"]:
+            return said
+    return said
 
 
-def _check_call(tool: Any, mine: dict[str, Any], wanted: dict[str, Any]) -> bool:  # noqa: PLR0911
+def _check_call(tool: Any, mine: dict[str, Any], wanted: dict[str, Any]) -> Said:  # noqa: PLR0911
     arguments, truth = next(iter(mine.values())), next(iter(wanted.values()))
     if arguments == {} or tool["parameters"] == {}:
-        return bool(arguments == tool["parameters"])
+        return _right() if arguments == tool["parameters"] else _wrong("wrong_param", "no parameters")
     properties = tool["parameters"]["properties"]
     if truth == properties:
-        return True
-    if truth == {} or tool["name"] not in mine:
-        return False
-    if any(name not in arguments for name in tool["parameters"]["required"]):
-        return False
+        return _right()
+    if truth == {}:
+        return _wrong("wrong_param", "no parameters")
+    if tool["name"] not in mine:
+        return _wrong("wrong_function_name", f"expected {tool['name']}, real {list(mine)}")
+    for name in tool["parameters"]["required"]:
+        if name not in arguments:
+            return _wrong("lack_args", f"lacks {name}")
+    said = _right()
     for name, value in arguments.items():
         if name not in properties or name not in truth:
-            return False
-        if not _check_value(value, truth[name], properties[name]):
-            return False
-    return True
+            return _wrong("addition_args", f"{name} is too much")
+        said = _check_value(name, value, truth[name], properties[name])
+        if not said["valid"]:
+            return said
+    return said
 
 
-def _check_value(value: Any, truth: Any, detail: Any) -> bool:  # noqa: PLR0911
+def _check_value(name: str, value: Any, truth: Any, detail: Any) -> Said:  # noqa: C901, PLR0911
     declared = detail["type"]
     kind, inner = _TYPES[declared], None
     if declared in _NESTED:
-        inner = _TYPES[detail["items"]["type"]] if "items" in detail and "type" in detail["items"] else dict
-    fits, is_free = _check_type(value, truth, kind, inner)
-    if not fits or is_free:
-        return fits
+        inner = _TYPES[detail["items"]["type"]] if "type" in detail.get("items", ()) else dict
+    said = _check_type(value, truth, kind, inner)
+    if not said["valid"] or said["is_variable"]:
+        return said
     if kind is dict:
-        return _check_dict(value, truth)
+        return _check_dict(name, value, truth)
     if kind is list and inner is dict:
-        return len(value) == len(truth) and all(map(_check_dict, value, truth))
-    if kind is str:
-        return _standard(truth) in _standard(value)
+        if len(value) != len(truth):
+            return _wrong("value_error:list_dict_count", f"{name}: expected {truth}, real {value}")
+        for mine, wanted in zip(value, truth, strict=True):
+            said = _check_dict(name, mine, wanted)
+            if not said["valid"]:
+                return said
+        return said
+    if kind is str and _standard(truth) not in _standard(value):
+        return _wrong("value_error:string", f"{name}: expected {truth}, real {value}")
     if kind is list:
-        return [_standard(v) if isinstance(v, str) else v for v in value] == [
-            _standard(v) if isinstance(v, str) else v for v in truth
-        ]
-    return True
+        listed = [_standard(v) if isinstance(v, str) else v for v in value]
+        if listed != [_standard(v) if isinstance(v, str) else v for v in truth]:
+            return _wrong("value_error:list/tuple", f"{name}: expected {truth}, real {value}")
+    return said
 
 
-def _check_type(value: Any, truth: Any, kind: type, inner: type | None) -> tuple[bool, bool]:
-    is_free = type(truth) is not kind
+def _check_type(value: Any, truth: Any, kind: type, inner: type | None) -> Said:
+    said: Said = {"valid": True, "error": [], "error_type": "", "is_variable": type(truth) is not kind}
     if value == "true":
         value = True
     if value == "false":
@@ -244,31 +287,33 @@ def _check_type(value: Any, truth: Any, kind: type, inner: type | None) -> tuple
     failed = False
     if type(value) is kind:
         if inner is None:
-            return True, is_free
+            return said
         for item in truth:
-            if not isinstance(item, list) or all(_check_type(v, item, inner, None)[0] for v in value):
-                return True, is_free
+            if type(item) is not list or all(_check_type(v, item, inner, None)["valid"] for v in value):
+                return said
         failed = True
     if type(value) is type(truth) or value == truth:
-        return not failed, True
-    return False, is_free
+        return {**said, "valid": not failed, "is_variable": True}
+    return {**said, **_wrong("type_error", f"expected {kind}, real {type(value)}")}
 
 
-def _check_dict(value: Any, truth: Any) -> bool:
+def _check_dict(name: str, value: Any, truth: Any) -> Said:
     if not isinstance(value, dict) or len(value) != len(truth):
-        return False
-    for name, mine in value.items():
-        if name not in truth:
-            return False
-        if isinstance(truth[name], dict):
-            if not _check_dict(mine, truth[name]):
-                return False
+        return _wrong("value_error", f"{name}: expected {truth}, real {value}")
+    said = _right()
+    for key, mine in value.items():
+        if key not in truth:
+            return _wrong("value_error", f"{name}: expected {truth}, real {value}")
+        if isinstance(truth[key], dict):
+            said = _check_dict(name, mine, truth[key])
         else:
-            wanted = _standard(truth[name]) if isinstance(truth[name], str) else truth[name]
+            wanted = _standard(truth[key]) if isinstance(truth[key], str) else truth[key]
             given = _standard(mine) if isinstance(mine, str) else mine
             if str(wanted) not in str(given):
-                return False
-    return True
+                said = _wrong("value_error", f"{name}: expected {truth}, real {value}")
+        if not said["valid"]:
+            return said
+    return said
 
 
 def _standard(text: str) -> str:
