@@ -1,8 +1,8 @@
 """The agent's turn: what its model is asked, and how its answer becomes messages.
 
 Source: upstream roles/openai_api_agent.py at 165848b. A call of a tool that was not offered and
-arguments that are no JSON end upstream's program (compat); under strict rules they are sent all the same, and the
-environment's error is the answer.
+arguments that are no JSON end upstream's program (compat); under strict rules they are sent all the same, and
+the environment's error is the answer.
 """
 
 from __future__ import annotations
