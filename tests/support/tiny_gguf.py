@@ -32,7 +32,7 @@ KV_HEADS: Final = 2
 LAYERS: Final = 2
 HEAD: Final = WIDTH // HEADS
 
-_F32, _F16 = 0, 1
+_F32 = 0
 
 
 def _halves(*values: float) -> bytes:
@@ -48,6 +48,11 @@ def _f16(noise: random.Random, count: int) -> bytes:
     return _masked(noise.randbytes(2 * count), "ff87", "0028")
 
 
+def _bf16(noise: random.Random, count: int) -> bytes:
+    """The upper halves of such floats."""
+    return _masked(noise.randbytes(2 * count), "ff80", "003d")
+
+
 def _masked(data: bytes, keep: str, put: str) -> bytes:
     """Keep some bits of each word and set others, in one big-number operation."""
     repeats = len(data) // (len(keep) // 2)
@@ -59,18 +64,47 @@ def _blocks(size: int, make: Callable[[random.Random], bytes]) -> Callable[[rand
     return lambda noise, count: b"".join(make(noise) for _ in range(count // size))
 
 
+def _scaled(size: int, scale: float, count: int) -> Callable[[random.Random, int], bytes]:
+    """Blocks of one scale and then `count` random bytes."""
+    return _blocks(size, lambda noise: _halves(scale) + noise.randbytes(count))
+
+
+def _split_scale(noise: random.Random) -> bytes:
+    """Four words whose highest four bits together are the half 0.005."""
+    bits = int.from_bytes(_halves(0.005), "little")
+    words = [noise.getrandbits(12) | (bits >> 4 * place & 15) << 12 for place in range(4)]
+    return struct.pack("<4H", *words)
+
+
 KINDS: Final[dict[str, tuple[int, Callable[[random.Random, int], bytes]]]] = {
-    "F32": (_F32, _f32),
-    "F16": (_F16, _f16),
-    "Q4_0": (2, _blocks(32, lambda noise: _halves(0.01) + noise.randbytes(16))),
+    "F32": (0, _f32),
+    "F16": (1, _f16),
+    "Q4_0": (2, _scaled(32, 0.01, 16)),
     "Q4_1": (3, _blocks(32, lambda noise: _halves(0.01, -0.075) + noise.randbytes(16))),
-    "Q5_0": (6, _blocks(32, lambda noise: _halves(0.005) + noise.randbytes(20))),
-    "Q8_0": (8, _blocks(32, lambda noise: _halves(0.0007) + noise.randbytes(32))),
+    "Q5_0": (6, _scaled(32, 0.005, 20)),
+    "Q5_1": (7, _blocks(32, lambda noise: _halves(0.005, -0.075) + noise.randbytes(20))),
+    "Q8_0": (8, _scaled(32, 0.0007, 32)),
     "Q2_K": (10, _blocks(256, lambda noise: noise.randbytes(80) + _halves(0.006, 0.009))),
     "Q3_K": (11, _blocks(256, lambda noise: noise.randbytes(108) + _halves(0.0015))),
     "Q4_K": (12, _blocks(256, lambda noise: _halves(0.0003, 0.00225) + noise.randbytes(140))),
     "Q5_K": (13, _blocks(256, lambda noise: _halves(0.00015, 0.00225) + noise.randbytes(172))),
     "Q6_K": (14, _blocks(256, lambda noise: noise.randbytes(208) + _halves(0.00004))),
+    "IQ2_XXS": (16, _scaled(256, 0.0005, 64)),
+    "IQ2_XS": (17, _scaled(256, 0.0005, 72)),
+    "IQ3_XXS": (18, _scaled(256, 0.0003, 96)),
+    "IQ1_S": (19, _scaled(256, 0.005, 48)),
+    "IQ4_NL": (20, _scaled(32, 0.0007, 16)),
+    "IQ3_S": (21, _scaled(256, 0.0002, 108)),
+    "IQ2_S": (22, _scaled(256, 0.0005, 80)),
+    "IQ4_XS": (23, _scaled(256, 0.00003, 134)),
+    "IQ1_M": (29, _blocks(256, lambda noise: noise.randbytes(48) + _split_scale(noise))),
+    "BF16": (30, _bf16),
+    "TQ1_0": (34, _blocks(256, lambda noise: noise.randbytes(52) + _halves(0.07))),
+    "TQ2_0": (35, _blocks(256, lambda noise: noise.randbytes(64) + _halves(0.07))),
+    "MXFP4": (39, _blocks(32, lambda noise: b"\x7a" + noise.randbytes(16))),
+    "NVFP4": (40, _blocks(64, lambda noise: b"\x08" * 4 + noise.randbytes(32))),
+    "Q1_0": (41, _scaled(128, 0.07, 16)),
+    "Q2_0": (42, _scaled(64, 0.05, 16)),
 }
 """Type name to its number in the file and a maker of that many random weights."""
 

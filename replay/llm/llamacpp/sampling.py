@@ -44,6 +44,7 @@ NO_RIVAL: Final = 1e6
 """Margin of a choice without alternative; finite, so that it can be written as JSON."""
 
 _FLOOR: Final = -37.0
+_LEAST: Final = float(np.finfo(np.float32).min)
 _WIDENING: Final = (-4.0, -8.0, -16.0)  # where top-p looks first: sorting a whole vocabulary is slow
 _ONE_OVER_LN2: Final = float.fromhex("0x1.71547652b82fep+0")
 _LN2_HIGH: Final = float.fromhex("0x1.62e42feep-1")  # ends in zeros: its multiples up to 2^10 are exact
@@ -110,14 +111,15 @@ class Sampler:
 
     def _draw(self, row: Row) -> Choice:
         best = _finite(row[row.argmax()])
-        scaled = row.astype(np.float64)
+        ids = _may_be_kept(row, best, self._sampling)
+        scaled = row[ids].astype(np.float64)
         scaled -= best
         scaled /= self._sampling.temperature
-        ids = np.flatnonzero(scaled >= _FLOOR)
-        ids = _keep_largest(scaled, ids, self._sampling.top_k)
-        weights = exponential(scaled[ids])
+        kept = _keep_largest(scaled, np.flatnonzero(scaled >= _FLOOR), self._sampling.top_k)
+        ids, scaled = ids[kept], scaled[kept]
+        weights = exponential(scaled)
         if self._sampling.top_p < 1:
-            kept = _keep_mass(scaled[ids], weights, self._sampling.top_p)
+            kept = _keep_mass(scaled, weights, self._sampling.top_p)
             ids, weights = ids[kept], weights[kept]
         sums = np.add.accumulate(weights)  # strictly one after another, unlike numpy's own sum
         whole = float(sums[-1])
@@ -164,6 +166,20 @@ def _finite(value: np.float32) -> float:
             f"the largest logit is {found}", expected="numbers; the weights of this model are damaged"
         )
     return found
+
+
+def _may_be_kept(row: Row, best: float, sampling: Sampling) -> Ids:
+    """Find the ids among which all are that can pass the floor and top-k, so that few are computed with.
+
+    Compares with a little room below, for the rounding of a limit to float32 and of s.
+    """
+    for floor in (*_WIDENING, _FLOOR) if sampling.top_k else (_FLOOR,):
+        limit = best + floor * sampling.temperature
+        limit -= 1e-6 * (abs(best) + abs(limit))
+        ids = np.flatnonzero(row >= np.float32(max(limit, _LEAST)))
+        if len(ids) >= sampling.top_k > 0:
+            break
+    return ids
 
 
 def _keep_largest(scaled: Doubles, ids: Ids, count: int) -> Ids:
