@@ -1,8 +1,8 @@
 """Recorded answers of the external APIs: upstream's JSON as it came, one a question.
 
 `api_answers.json` is a list of {"tool": NAME, "arguments": {...}, "response": JSON, "origin": "real"};
-arguments are normalised: coordinates filled in and as numbers, currency codes in capitals. `origin` is `real`,
-`simulated` (invented) or left out.
+arguments are normalised: coordinates filled in and as numbers, currency codes in capitals. `origin` is
+`real`, `simulated` (invented) or left out.
 """
 
 from __future__ import annotations

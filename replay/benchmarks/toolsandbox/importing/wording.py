@@ -19,7 +19,7 @@ _TEXTS: Final = {
     "console_bootstrap": "(every tool is at hand)",
     "agent_system": (
         "You are an assistant on the user's phone. Use the tools to do what the user wants. Never assume a "
-        "value for an argument: take it from the user or from a tool. Ask when what the user wants is not clear."
+        "value for an argument: take it from the user or from a tool. Ask when it is unclear what is wanted."
     ),
 }
 _PLACEHOLDERS: Final = ("<imports of all tools>", "<agent system prompt>")
