@@ -62,6 +62,7 @@ class PromptBook:
         self._texts: Mapping[str, str] = task.wording if wording == "upstream" else {}
         self._functions = render_functions(task.function, tool_format)
         self._step_language = step_language or task.language
+        self._loaded: dict[str, Prompt] = {}
 
     def single(self) -> Opening:
         """Fill in the one request of a normal or special category."""
@@ -118,8 +119,11 @@ class PromptBook:
 
     def _load(self, name: str, language: str = "") -> Prompt:
         file = f"{name}-{language or self._task.language}.txt"
-        path = resources.files("replay.benchmarks.acebench.playing") / "prompts" / file
-        return parse_prompt(path.read_text(encoding="utf-8"), where=f"benchmarks/acebench/prompts/{file}")
+        if file not in self._loaded:
+            path = resources.files("replay.benchmarks.acebench.playing") / "prompts" / file
+            text = path.read_text(encoding="utf-8")
+            self._loaded[file] = parse_prompt(text, where=f"benchmarks/acebench/playing/prompts/{file}")
+        return self._loaded[file]
 
     def _upstream(self, name: str) -> str:
         if name not in self._texts:
