@@ -87,6 +87,8 @@ def kind_of(document: Document) -> str:  # noqa: PLR0911
         return ""
     if isinstance(document.get("records"), list) and isinstance(document.get("summary"), dict):
         return "report"
+    if isinstance(document.get("tool_results"), list):
+        return "results"
     if "ideal_runs" in document or "wrong_runs" in document:
         return "golden"
     if isinstance(document.get("tools"), (dict, list)):

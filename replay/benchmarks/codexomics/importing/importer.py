@@ -15,6 +15,7 @@ import msgspec
 from replay.benchmarks.codexomics.importing.files import Folder
 from replay.benchmarks.codexomics.importing.outputs import document_outputs
 from replay.benchmarks.codexomics.importing.registries import RegistryBook, tool_spec
+from replay.benchmarks.codexomics.importing.results import read_results
 from replay.benchmarks.codexomics.importing.suites import SuiteBook, expected_tools, oracle_faults
 from replay.benchmarks.codexomics.records import BENCHMARK, Tier, prompt_hash
 from replay.benchmarks.codexomics.retrieval.choice import LIMIT, RETRIEVER, Retriever, measure_recall
@@ -22,7 +23,7 @@ from replay.benchmarks.codexomics.scoring.baselines import measure_baselines
 from replay.benchmarks.codexomics.world.coverage import ToolCoverage, cover_tools
 from replay.core.canonical import digest
 from replay.core.errors import InputError
-from replay.core.protocols import ImportResult
+from replay.core.protocols import ImportedAnswer, ImportResult
 from replay.core.types import Digest, Json, Output, Task, ToolSpec
 
 __all__ = ["FIXTURE", "CodeXomicsImporter"]
@@ -88,11 +89,13 @@ class _Import:
         retriever = Retriever(self._registry.tools)
         tasks = tuple(self._task(key, retriever, registry_hash) for key in sorted(self._suites.tests))
         outputs = self._outputs({task.id: task for task in tasks})
+        answers = self._answers()
         return ImportResult(
             benchmark=BENCHMARK,
             version=f"suites-{self._suites.fingerprint[:12]}",
             tasks=tasks,
             tools=tuple(self._specs.values()),
+            answers=answers,
             outputs=tuple(outputs),
             report=self._report(tasks, registry_hash, outputs),
             sources=self._folder.sources,
@@ -166,6 +169,14 @@ class _Import:
                 self._folder.count(name, len(outputs))
                 found += outputs
         return found
+
+    def _answers(self) -> tuple[ImportedAnswer, ...]:
+        found: list[ImportedAnswer] = []
+        for name, document in self._folder.documents("results"):
+            mine = list(read_results(document, name, self._specs))
+            self._folder.count(name, len(mine))
+            found += mine
+        return tuple(found)
 
     def _report(self, tasks: tuple[Task, ...], registry_hash: str, outputs: list[Output]) -> Json:
         coverage: ToolCoverage = cover_tools(

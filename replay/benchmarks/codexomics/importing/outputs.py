@@ -32,6 +32,8 @@ def read_outputs(path: Path, tasks: Mapping[str, Task]) -> tuple[Output, ...]:
     Errors:  InputError naming file and record: no known form, a test that is unknown or ambiguous, two
              records of one test and trial.
     """
+    if not path.exists():
+        raise InputError("no such file or folder", where=path.name, expected=_EXPECTED)
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*.json*") if p.is_file())
     found: list[Output] = []
     for file in files:
@@ -127,6 +129,7 @@ def _scope(summary: Mapping[str, Json]) -> dict[str, Json]:
         "registry": "registry_hash",
         "suites": "suite_fingerprint",
         "results": "tool_result_mode",
+        "expected_tools": "expected_tools",
     }
     return {ours: summary[theirs] for ours, theirs in names.items() if isinstance(summary.get(theirs), str)}
 

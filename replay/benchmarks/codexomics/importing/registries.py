@@ -19,6 +19,7 @@ from replay.benchmarks.codexomics.schemas import (
     schema_only,
 )
 from replay.benchmarks.codexomics.scoring.tables import is_read_only
+from replay.benchmarks.codexomics.world.coverage import depends_on_session
 from replay.core.canonical import digest
 from replay.core.errors import InputError
 from replay.core.types import Json, Record, ToolSpec
@@ -106,8 +107,8 @@ def tool_spec(tool: ToolDefinition, registry_hash: str) -> ToolSpec:
         identity=f"{key}@{registry_hash[:12]}",
         description=tool.description[:MAX_DESCRIPTION],
         parameters=tool.parameters,
-        depends_on_state=True,
-        mutates=not is_read_only(key, with_writers=False),
+        depends_on_state=depends_on_session(key),
+        mutates=depends_on_session(key) and not is_read_only(key, with_writers=False),
         extra={"category": tool.category, "keywords": list(tool.keywords), **tool.extra},
     )
 

@@ -14,7 +14,7 @@ from replay.benchmarks.codexomics.playing.rounds import Rounds
 from replay.benchmarks.codexomics.playing.synthetic import GENERATOR, SyntheticWorld
 from replay.benchmarks.codexomics.records import read_oracle
 from replay.benchmarks.codexomics.tasks import TaskData, read_task
-from replay.benchmarks.codexomics.world.biology import open_biology
+from replay.benchmarks.codexomics.world.biopython import open_biology
 from replay.benchmarks.codexomics.world.coverage import HANDLERS
 from replay.benchmarks.codexomics.world.genome import load_genome
 from replay.benchmarks.codexomics.world.session import Session
@@ -56,7 +56,7 @@ def scope_of(data: TaskData, choices: Choices) -> dict[str, Json]:
         "mode": choices.mode.name,
         "registry": data.registry,
         "suites": data.suites,
-        "results": choices.results_for(data.genome),
+        "results": _results_label(data, choices),
         "expected_tools": "always-present" if choices.always_present else "as-retrieved",
     }
 
@@ -117,7 +117,6 @@ def _record(data: TaskData, rounds: Rounds, shown: list[ToolSpec], choices: Choi
     test = data.test
     timeout = test.get("timeout")
     steps = len(read_oracle(test).steps)
-    results = choices.results_for(data.genome)
     return {
         "test_id": test["id"],
         "suite_id": data.suite,
@@ -137,12 +136,17 @@ def _record(data: TaskData, rounds: Rounds, shown: list[ToolSpec], choices: Choi
         "nudges": rounds.nudges,
         "api_error": rounds.api_error or None,
         "truncated_turns": rounds.truncated_turns,
-        "tool_result_mode": GENERATOR if results == "synthetic" else results,
+        "tool_result_mode": _results_label(data, choices),
         "harness_mode": choices.mode.name,
         "harness_assistance": choices.mode.assistance(steps),
         "guidance": GUIDANCE,
         "request_settings": {"temperature": 0, "max_tokens": choices.max_tokens},
     }
+
+
+def _results_label(data: TaskData, choices: Choices) -> str:
+    results = choices.results_for(data.genome)
+    return GENERATOR if results == "synthetic" else results
 
 
 @cache

@@ -185,11 +185,15 @@ class Rounds:
     def _execute(
         self, tool_call: ToolCall, key: str, arguments: Json, entry: dict[str, Any]
     ) -> Generator[Ask, Answer, str]:
-        spec = self._by_key[key]
+        # A tool that was not offered is still the browser's: the call runs, and the record says so.
+        spec = self._by_key.get(key)
+        identity = f"{key}@{self._data.registry[:12]}" if spec is None else spec.identity
+        if spec is None:
+            entry["offered"] = False
         result = yield from call(
             CallRequest(
                 benchmark=BENCHMARK,
-                tool=spec.identity or spec.name,
+                tool=identity,
                 arguments=arguments,
                 call=tool_call,
                 spec=spec,
@@ -216,9 +220,8 @@ class Rounds:
     def _faults(self, key: str, arguments: Json, *, broken: bool) -> list[str]:
         if broken and self._choices.strict_arguments:
             return ["the arguments are no JSON object"]
-        if key not in self._by_key:
-            known = key in self._data.schemas
-            return [f"no tool {key!r} is offered" + ("" if known else " and none is known")]
+        if key not in self._data.schemas:
+            return [f"no tool {key!r} in the registry"]
         return list(schema_errors(self._data.schemas.get(key), arguments))
 
     def _repeats(self, key: str, arguments: Json) -> bool:

@@ -9,7 +9,7 @@ from replay.benchmarks.codexomics.records import Tier
 from replay.benchmarks.codexomics.scoring.arguments import ArgumentMatch
 from replay.core.types import Record
 
-__all__ = ["Assessment", "StepMatch", "partial_score", "weighted_ratio"]
+__all__ = ["Assessment", "Counts", "StepMatch", "partial_score", "share", "weighted_ratio"]
 
 _CONTRACT_WEIGHTS: Final = (0.45, 0.35, 0.20)
 _EXECUTION_WEIGHTS: Final = (0.35, 0.25, 0.15, 0.10, 0.15)
@@ -26,6 +26,45 @@ class StepMatch(Record, frozen=True, kw_only=True):
     """None when no call stands for the step."""
 
 
+class Counts(Record, frozen=True, kw_only=True):
+    """What was counted of one case."""
+
+    expected: int
+    observed: int
+    tool_matches: int
+    parameter_matches: int
+    schema_valid: int
+    executed: int
+    succeeded: int
+    failed: int
+    sequence_ok: bool
+
+    @property
+    def arguments_ok(self) -> bool:
+        """All expected arguments match; nothing expected is not all."""
+        return self.parameter_matches == self.expected > 0
+
+    @property
+    def schemas_ok(self) -> bool:
+        """Every observed call is valid; no call is not every call."""
+        return self.schema_valid == self.observed > 0
+
+    @property
+    def execution_ok(self) -> bool:
+        """Every expected call ran and succeeded."""
+        return self.executed == self.succeeded == self.expected > 0
+
+    def shares(self) -> tuple[float, ...]:
+        """Shares of tools, arguments, schema, executed and succeeded calls, for the partial score."""
+        return (
+            share(self.tool_matches, self.expected),
+            share(self.parameter_matches, self.expected),
+            share(self.schema_valid, self.observed),
+            share(self.executed, self.expected),
+            share(self.succeeded, self.expected),
+        )
+
+
 class Assessment(Record, frozen=True, kw_only=True):
     """One verdict with its evidence."""
 
@@ -37,18 +76,9 @@ class Assessment(Record, frozen=True, kw_only=True):
     """Tier of the verdict; another one than was asked for when a call-only test switched it."""
     asked_tier: Tier
     scorer: str
-    sequence_ok: bool
-    arguments_ok: bool
-    schemas_ok: bool
-    execution_ok: bool
+    counts: Counts
     expected_tools: tuple[str, ...]
     actual_tools: tuple[str, ...]
-    tool_matches: int
-    parameter_matches: int
-    schema_valid: int
-    executed: int
-    succeeded: int
-    failed: int
     unexpected_calls: tuple[str, ...]
     matches: tuple[StepMatch, ...]
     schema_flags: tuple[bool, ...]
@@ -62,6 +92,11 @@ class Assessment(Record, frozen=True, kw_only=True):
     def ratio(self) -> float:
         """Score over maximum: what average partial scores are made of."""
         return self.score / self.max_score
+
+
+def share(count: int, of: int) -> float:
+    """Part of a whole; 0 of nothing."""
+    return count / of if of else 0.0
 
 
 def weighted_ratio(shares: tuple[float, ...], *, with_execution: bool) -> float:

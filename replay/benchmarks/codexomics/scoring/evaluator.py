@@ -16,6 +16,7 @@ from replay.benchmarks.codexomics.schemas import schema_errors
 from replay.benchmarks.codexomics.scoring.arguments import ArgumentMatch, match_arguments
 from replay.benchmarks.codexomics.scoring.assessment import (
     Assessment,
+    Counts,
     StepMatch,
     partial_score,
     weighted_ratio,
@@ -112,35 +113,16 @@ class _Case:
     def _decide(
         self, matches: tuple[StepMatch, ...], found: list[ObservedCall], unexpected: list[int]
     ) -> Assessment:
-        steps, calls = self._steps, self._calls
-        verdict_tier = self._verdict_tier()
-        matched = sum(1 for match in matches if match.arguments is not None and match.arguments.match)
-        executed = sum(1 for call in found if call.executed)
-        succeeded = sum(1 for call in found if call.executed and call.success is True)
-        valid = sum(1 for faults in self._faults if not faults)
-        covered = bool(steps) and len(found) == len(steps)
-        sequence = covered if self._tier.is_completion else is_exact_sequence(steps, calls)
-        arguments = bool(steps) and matched == len(steps)
-        schemas = bool(calls) and valid == len(calls)
-        execution = bool(steps) and executed == succeeded == len(steps)
-        success = sequence and arguments and schemas
-        success = success and (execution or not self._needs_execution())
-        if self._tier.is_completion and (self._rules.call_only_extras or not self._oracle.call_only):
-            success = success and not unexpected
-        shares = (
-            _share(len(found), len(steps)),
-            _share(matched, len(steps)),
-            _share(valid, len(calls)),
-            _share(executed, len(steps)),
-            _share(succeeded, len(steps)),
-        )
-        ratio = weighted_ratio(shares, with_execution=self._weighs_execution(verdict_tier))
+        counts = self._count(matches, found)
+        tier = self._verdict_tier()
+        success = self._passes(counts, unexpected)
+        ratio = weighted_ratio(counts.shares(), with_execution=self._weighs_execution(tier))
         findings = Findings(
             matches=matches,
-            calls=calls,
+            calls=self._calls,
             schema_faults=tuple(self._faults),
             unexpected=tuple(unexpected),
-            sequence_ok=sequence,
+            sequence_ok=counts.sequence_ok,
             order_free=self._tier.is_completion,
             needs_execution=self._needs_execution(),
         )
@@ -149,28 +131,44 @@ class _Case:
             score=partial_score(ratio, self._oracle.max_score, success=success),
             max_score=self._oracle.max_score,
             weighted_ratio=ratio,
-            tier=verdict_tier,
+            tier=tier,
             asked_tier=self._tier,
             scorer=OFFICIAL_SCORER if self._rules == OFFICIAL else CORRECTED_SCORER,
-            sequence_ok=sequence,
-            arguments_ok=arguments,
-            schemas_ok=schemas,
-            execution_ok=execution,
-            expected_tools=tuple(step.name for step in steps),
-            actual_tools=tuple(call.key for call in calls),
-            tool_matches=len(found),
-            parameter_matches=matched,
-            schema_valid=valid,
-            executed=executed,
-            succeeded=succeeded,
-            failed=sum(1 for call in found if call.executed and call.success is False),
-            unexpected_calls=tuple(calls[j].key for j in unexpected),
+            counts=counts,
+            expected_tools=tuple(step.name for step in self._steps),
+            actual_tools=tuple(call.key for call in self._calls),
+            unexpected_calls=tuple(self._calls[j].key for j in unexpected),
             matches=matches,
             schema_flags=tuple(not faults for faults in self._faults),
             errors=() if success else describe(findings),
-            warnings=_warnings(calls),
+            warnings=_warnings(self._calls),
             recovered=self._recovered,
         )
+
+    def _count(self, matches: tuple[StepMatch, ...], found: list[ObservedCall]) -> Counts:
+        steps, calls = self._steps, self._calls
+        in_order = is_exact_sequence(steps, calls)
+        return Counts(
+            expected=len(steps),
+            observed=len(calls),
+            tool_matches=len(found),
+            parameter_matches=sum(1 for match in matches if match.arguments and match.arguments.match),
+            schema_valid=sum(1 for faults in self._faults if not faults),
+            executed=sum(1 for call in found if call.executed),
+            succeeded=sum(1 for call in found if call.executed and call.success is True),
+            failed=sum(1 for call in found if call.executed and call.success is False),
+            sequence_ok=len(found) == len(steps) > 0 if self._tier.is_completion else in_order,
+        )
+
+    def _passes(self, counts: Counts, unexpected: list[int]) -> bool:
+        """The tier's pass conditions; extra calls fail a strict tier by its sequence already."""
+        satisfied = counts.sequence_ok and counts.arguments_ok and counts.schemas_ok
+        if self._needs_execution() and not counts.execution_ok:
+            return False
+        judges_extras = self._rules.call_only_extras or not self._oracle.call_only
+        if self._tier.is_completion and judges_extras and unexpected:
+            return False
+        return satisfied
 
     def _verdict_tier(self) -> Tier:
         """Call-only tests are judged as contracts whatever was asked (defect 2)."""
@@ -245,10 +243,6 @@ def _repeats_nothing_new(call: ObservedCall, index: int, calls: Sequence[Observe
         for place, other in enumerate(calls)
         if place < index
     )
-
-
-def _share(count: int, of: int) -> float:
-    return count / of if of else 0.0
 
 
 def _warnings(calls: Sequence[ObservedCall]) -> tuple[str, ...]:

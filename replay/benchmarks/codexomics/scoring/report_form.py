@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from replay.benchmarks.codexomics.records import ObservedCall, Tier
-from replay.benchmarks.codexomics.scoring.assessment import Assessment
+from replay.benchmarks.codexomics.scoring.assessment import Assessment, Counts, StepMatch, share
 from replay.core.types import Json
 
 __all__ = ["evaluation_json", "summary_json"]
@@ -25,38 +25,15 @@ _MODES: Final = {
 
 def evaluation_json(found: Assessment, calls: Sequence[ObservedCall], retrieval: Json = None) -> Json:
     """Lay an assessment out as the `evaluation` of a record."""
-    expected = len(found.expected_tools)
-    unknown = found.executed - found.succeeded - found.failed
-    contract = found.sequence_ok and found.arguments_ok and found.schemas_ok
-    details = {
+    details: dict[str, Json] = {
         "scoringMode": found.scorer,
         "assessmentMode": _MODES[found.asked_tier],
         "assessmentTier": found.tier.value,
         "executionRequired": found.tier.needs_execution,
         "expectedTools": list(found.expected_tools),
         "actualTools": list(found.actual_tools),
-        "matchedCount": found.tool_matches,
-        "parameterMatches": found.parameter_matches,
-        "schemaValidCount": found.schema_valid,
-        "executionMatches": found.succeeded,
-        "executionObservedCount": found.executed,
-        "executionSuccessCount": found.succeeded,
-        "executionFailureCount": found.failed,
-        "executionUnknownCount": unknown,
         "unexpectedCalls": list(found.unexpected_calls),
-        "exactSequence": found.sequence_ok,
-        "argumentsExact": found.arguments_ok,
-        "schemasExact": found.schemas_ok,
-        "executionExact": found.execution_ok,
-        "contractSatisfied": contract,
-        "executionSatisfied": contract and found.execution_ok,
-        "metrics": {
-            "call_observed": _share(found.tool_matches, expected),
-            "arguments": _share(found.parameter_matches, expected),
-            "schema_valid": _share(found.schema_valid, len(found.schema_flags)),
-            "execution_observed": _share(found.executed, expected),
-            "execution_success": _share(found.succeeded, expected),
-        },
+        **_counts_json(found.counts),
         "weightedRatio": round(found.weighted_ratio, 9),
         "matches": [_match_json(match) for match in found.matches],
         "calls": [
@@ -73,6 +50,28 @@ def evaluation_json(found: Assessment, calls: Sequence[ObservedCall], retrieval:
         "errors": list(found.errors),
         "warnings": list(found.warnings),
         "details": details,
+    }
+
+
+def _counts_json(counts: Counts) -> dict[str, Json]:
+    contract = counts.sequence_ok and counts.arguments_ok and counts.schemas_ok
+    names = ("call_observed", "arguments", "schema_valid", "execution_observed", "execution_success")
+    return {
+        "matchedCount": counts.tool_matches,
+        "parameterMatches": counts.parameter_matches,
+        "schemaValidCount": counts.schema_valid,
+        "executionMatches": counts.succeeded,
+        "executionObservedCount": counts.executed,
+        "executionSuccessCount": counts.succeeded,
+        "executionFailureCount": counts.failed,
+        "executionUnknownCount": counts.executed - counts.succeeded - counts.failed,
+        "exactSequence": counts.sequence_ok,
+        "argumentsExact": counts.arguments_ok,
+        "schemasExact": counts.schemas_ok,
+        "executionExact": counts.execution_ok,
+        "contractSatisfied": contract,
+        "executionSatisfied": contract and counts.execution_ok,
+        "metrics": dict(zip(names, counts.shares(), strict=True)),
     }
 
 
@@ -95,6 +94,7 @@ def summary_json(
         "harness_assistance": first.get("harness_assistance"),
         "registry_hash": scope.get("registry"),
         "suite_fingerprint": scope.get("suites"),
+        "expected_tools": scope.get("expected_tools"),
         "benchmark_scope": {
             "simple": sum(1 for record in records if not _is_complex(record)),
             "complex": sum(1 for record in records if _is_complex(record)),
@@ -119,14 +119,14 @@ def _level(records: Iterable[Mapping[str, Json]]) -> Json:
         "tests": len(kept),
         "passed": passed,
         "failed": len(kept) - passed,
-        "accuracy": _share(passed, len(kept)),
+        "accuracy": share(passed, len(kept)),
         "average_score_ratio": math.fsum(ratios) / len(ratios) if ratios else 0.0,
         "prompt_tokens": sum(_count(record.get("prompt_tokens")) for record in kept),
         "completion_tokens": sum(_count(record.get("completion_tokens")) for record in kept),
     }
 
 
-def _match_json(match: Json) -> Json:
+def _match_json(match: StepMatch) -> Json:
     arguments = match.arguments
     diagnostics = None
     if arguments is not None:
@@ -151,7 +151,3 @@ def _match_json(match: Json) -> Json:
 
 def _count(value: Json) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def _share(count: int, of: int) -> float:
-    return count / of if of else 0.0

@@ -13,7 +13,6 @@ import re
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from replay.core.errors import InputError
 from replay.core.types import Record
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "clean_dna",
     "entropy",
     "gc_fraction",
-    "open_biology",
     "site_pattern",
 ]
 
@@ -151,18 +149,6 @@ class OwnBiology:
     def enzymes(self) -> tuple[Enzyme, ...]:
         """Forty common enzymes."""
         return _ENZYMES
-
-
-def open_biology(name: str) -> Biology:
-    """Make an implementation by its option. Raises InputError for another name or a missing package."""
-    if name == "own":
-        return OwnBiology()
-    if name == "biopython":
-        # Only those who ask for the larger tables need the package.
-        from replay.benchmarks.codexomics.world.biopython import open_biopython  # noqa: PLC0415
-
-        return open_biopython()
-    raise InputError(f"unknown biology {name!r}", where="settings.options", expected="own or biopython")
 
 
 def clean_dna(sequence: str) -> str:

@@ -10,10 +10,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from replay.benchmarks.codexomics.world.biology import Biology, Enzyme, SequenceFault
-from replay.core.errors import MissingExtraError
+from replay.benchmarks.codexomics.world.biology import Biology, Enzyme, OwnBiology, SequenceFault
+from replay.core.errors import InputError, MissingExtraError
 
-__all__ = ["open_biopython"]
+__all__ = ["open_biology", "open_biopython"]
+
+
+def open_biology(name: str) -> Biology:
+    """Make an implementation by its option. Raises InputError for another name or a missing package."""
+    if name == "own":
+        return OwnBiology()
+    if name == "biopython":
+        return open_biopython()
+    raise InputError(f"unknown biology {name!r}", where="settings.options", expected="own or biopython")
 
 
 def open_biopython() -> Biology:

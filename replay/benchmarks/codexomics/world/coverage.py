@@ -18,7 +18,7 @@ from replay.benchmarks.codexomics.world import (
 from replay.benchmarks.codexomics.world.session import Handler
 from replay.core.types import Record
 
-__all__ = ["HANDLERS", "ToolCoverage", "cover_tools"]
+__all__ = ["HANDLERS", "ToolCoverage", "cover_tools", "depends_on_session"]
 
 HANDLERS: Final[Mapping[str, Handler]] = {
     **navigation.HANDLERS,
@@ -33,6 +33,43 @@ HANDLERS: Final[Mapping[str, Handler]] = {
 """Every tool the session executes."""
 
 
+_PURE: Final = frozenset(
+    {
+        "blast_detect_sequence_type",
+        "calculate_entropy",
+        "calculate_molecular_weight",
+        "calculate_primer_properties",
+        "compute_gc",
+        "get_dna_marker_info",
+        "list_dna_markers",
+        "list_restriction_enzymes",
+        "predict_promoter",
+        "reverse_complement",
+        "simulate_gel_electrophoresis",
+        "translate_dna",
+        "translate_sequence",
+    }
+)
+"""Tools that are functions of their arguments alone."""
+_REMOTE: Final = frozenset(
+    {
+        "advanced_uniprot_search",
+        "blast_search",
+        "blast_search_online",
+        "download_internet_file",
+        "fetch_alphafold_structure",
+        "fetch_protein_structure",
+        "get_interpro_entry_details",
+        "get_uniprot_entry",
+        "search_alphafold_structures",
+        "search_interpro_entry",
+        "search_pdb_structures",
+        "search_uniprot_database",
+    }
+)
+"""Tools that ask somebody else and know nothing of the session."""
+
+
 class ToolCoverage(Record, frozen=True, kw_only=True):
     """Tools by who can answer them; every tool also has a synthetic contract result, where asked for."""
 
@@ -40,6 +77,11 @@ class ToolCoverage(Record, frozen=True, kw_only=True):
     """By the genome session, in process."""
     recorded_only: tuple[str, ...]
     """Networks, renderings, installed programs: a recorded answer, a synthetic one, or a miss."""
+
+
+def depends_on_session(tool: str) -> bool:
+    """Tell whether a tool's answer depends on what was called before; its recorded key then says so."""
+    return tool not in _PURE and tool not in _REMOTE
 
 
 def cover_tools(tools: Iterable[str]) -> ToolCoverage:
