@@ -178,6 +178,33 @@ def test_sixty_tasks_play_live_and_strictly_to_one_root(place: Path) -> None:
     assert {"generated": 60} == strict["provenance"]
 
 
+@pytest.mark.model
+@pytest.mark.slow
+def test_a_judge_of_open_answers_is_frozen_like_any_other(place: Path) -> None:
+    """Asked once for each open answer; strictly, its recorded verdicts give the same."""
+    need_binding()
+    weights = write_tiny_llama(place / "judge.gguf")
+    added = run_command("models", "add", weights, "--home", place)
+    assert 0 == added.code, added.err
+    script = f"scripted:{SOURCE / 'scripts' / 'near-gold.json'}"
+    words = ("--candidate", script, "--select", "reliability", "--option", "open_answers=judge")
+    judge = ("--judge-model", "model:judge")
+    first = play(place, "judged", *words, *judge, "--threads", "1")
+    assert 5 == first["provenance_by_boundary"]["judge"]["generated"]
+    layer = place / "judge.replay"
+    frozen = run_command(
+        "archive", "freeze", place / "judged" / "overlay", "-o", layer, "--base", place / "mini.replay",
+        "--name", "judged", "--version", "1", "--home", place,
+    )  # fmt: skip
+    assert 0 == frozen.code, frozen.err
+    base = ("--base", place / "mini.replay", "--mode", "strict")
+    strict = play(place, "judged-strict", *words, *judge, *base, archive=layer)
+    assert first["roots"]["verdicts"] == strict["roots"]["verdicts"]
+    assert first["scores"] == strict["scores"]
+    alone = play(place, "unjudged", *words, "--mode", "strict")
+    assert {"judge-miss": 5} == alone["unscored"]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(
     SHARED is None or not (SHARED / "metatool").is_dir(), reason="no MetaTool data beside the checkout"

@@ -49,8 +49,8 @@ _FIRST: Final = "\n1. tool name: "
 _EXAMPLES_START: Final = "[Examples Start]\n"
 _EXAMPLES_ENDS: Final = ("\n[Examples End]\n", "\nUser query: ")
 """One of upstream's two templates has no end mark; there the question follows at once."""
-# A query may hold quotes and line ends; an example ends where the next one, or nothing, begins.
-_EXAMPLE: Final = re.compile(r'query: "(.*?)" (?:answer|tool): ([^\n"]*?)[ \t]*(?=\nquery: "|\Z)', re.DOTALL)
+_EXAMPLE: Final = 'query: "'
+_ANSWERS: Final = ('" answer: ', '" tool: ')
 
 
 class Built(Record, frozen=True, kw_only=True):
@@ -137,4 +137,14 @@ def examples_in(prompt: str) -> tuple[Example, ...]:
     for end in _EXAMPLES_ENDS:
         head, found, _ = block.rpartition(end)
         block = head if found else block
-    return tuple(Example(query=match.group(1), answer=match.group(2)) for match in _EXAMPLE.finditer(block))
+    lines = f"\n{block}".split(f"\n{_EXAMPLE}")[1:]
+    return tuple(example for line in lines if (example := _example(line)) is not None)
+
+
+def _example(line: str) -> Example | None:
+    """Read one example; a query may hold quotes and line ends, so that its answer is what stands last."""
+    for mark in _ANSWERS:
+        query, found, answer = line.rpartition(mark)
+        if found and "\n" not in answer.strip():
+            return Example(query=query, answer=answer.strip())
+    return None

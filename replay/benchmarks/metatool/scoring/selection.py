@@ -23,7 +23,7 @@ _NUMBER: Final = re.compile(r"\W*(?:(?:tool|no|number|option|answer)\W{0,3})?([0
 _ODD_HEAD: Final = 2048
 """How much of an answer is searched for names that nobody listed."""
 _FOREIGN: Final = re.compile(
-    r"(?<!\w)(?:[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+|[A-Z][a-z0-9]+(?:[A-Z][A-Za-z0-9]*)+)(?!\w)"
+    r"(?<!\w)(?:[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+|[A-Z][a-z0-9]+[A-Z][A-Za-z0-9]*)(?!\w)"
     r"|\b(?:[Uu]s(?:e|ing)|[Cc]hoos(?:e|ing)|[Ss]elect(?:ing)?|[Rr]ecommend|[Cc]all(?:ing)?)\s+(?:the\s+)?"
     r"[\"'`*]*(?!None\b|The\b|A\b)[A-Z]\w+"
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from replay.benchmarks.metatool.importing.embeddings import read_npy
 from replay.benchmarks.metatool.importing.importer import MetaToolImporter
 from replay.benchmarks.metatool.records import sample_of
 from replay.core.errors import InputError
@@ -70,6 +72,39 @@ def test_without_embeddings_lists_are_not_guessed(tmp_path: Path) -> None:
     assert 12 == subtasks["reliability"]["tasks"]
     assert 0 == subtasks["similar"]["tasks"]
     assert "no embeddings" in subtasks["similar"]["from"]
+
+
+def test_published_files_win_over_what_would_be_built(tmp_path: Path) -> None:
+    """Similar and scenario questions too; a scenario is told by its list."""
+    tools = ["SkyKit", "TripKit", "LedgerKit", "NewsKit", "BookKit"]
+    listed = "Pick:\n" + "".join(
+        f"{n}. tool name: {t}, tool description: d\n" for n, t in enumerate(tools, 1)
+    )
+    record = {"query": "Published?", "tool": "SkyKit", "action_prompt": listed}
+    source = copy_source(
+        tmp_path / "x", **{"tmp_dataset__Task2-Subtask1": [record], "tmp_dataset__Task2-Subtask2": [record]}
+    )
+    made = load(source)
+    found = {
+        task.id: sample_of(task).query
+        for task in made.tasks
+        if task.split not in ("awareness", "reliability")
+    }
+    assert {"similar-0000": "Published?", "scenario-popular-top5-000": "Published?"} == {
+        name: query for name, query in found.items() if not name.startswith("multi-tool")
+    }
+    assert {"published_lists": 1, "equal_when_rebuilt": 0} == made.report["rebuilt_lists"]["similar"]
+
+
+def test_upstreams_own_pickle_gives_the_same_tasks(tmp_path: Path) -> None:
+    """Read as data, in place of the array."""
+    source = copy_source(tmp_path / "x")
+    names = json.loads((source / "tool_embedding_names.json").read_text(encoding="utf-8"))
+    vectors = read_npy((source / "tool_embedding.npy").read_bytes(), names, where="x")
+    (source / "tool_embedding.npy").unlink()
+    entries = [{"tool": name, "embedding": list(vector)} for name, vector in vectors.items()]
+    (source / "tool_embedding.pkl").write_bytes(pickle.dumps(entries))
+    assert import_mini().tasks == load(source).tasks
 
 
 def test_a_checkout_is_found_by_its_dataset_folder(tmp_path: Path) -> None:

@@ -47,3 +47,9 @@ def test_examples_are_read_with_quotes_and_line_ends_in_them(end: str) -> None:
 def test_a_zero_shot_prompt_has_no_examples() -> None:
     """There is no mark of examples."""
     assert () == examples_in(LIST)
+
+
+def test_a_prompt_made_to_cost_time_costs_none() -> None:
+    """A megabyte of beginnings of examples."""
+    assert () == examples_in("[Examples Start]\n" + 'query: "' * 130_000)
+    assert () == candidates_in("\n1. tool name: " * 80_000)

@@ -39,6 +39,7 @@ HOSTILE = {
     "underscores": "_" * MANY,
     "numbers": "1" * MANY,
     "combining marks": "e" + "\u0301" * MANY,
+    "capitals": "Aa" + "B" * 2000 + "\u00e9" + "A_" * 500,
     "nul": "\0" * MANY,
     "code": "__import__('os').system('touch x')" * 100,
     "power": "9**9**9**9",
