@@ -27,14 +27,15 @@ _MAX_DEPTH: Final = 90
 """Brackets in one another; CPython refuses 200. Deeper texts take the complete reading."""
 
 _WORDS: Final = re.compile(
-    r"""[ \t\n]*([=,:\[\](){}]|'[^'\\\n\r\0]*'|"[^"\\\n\r\0]*\""""
-    r"""|[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*(?=[ ]*[(=])"""
-    r"""|(?:-?(?:0|[1-9][0-9]{0,4299})(?:\.[0-9]+)?|True|False|None)(?=[ \t\n,)\]}:])|.|\Z)""",
+    r"""[ \t\n]*+([=,:\[\](){}]|'[^'\\\n\r\0]*+'|"[^"\\\n\r\0]*+\""""
+    r"""|[A-Za-z_][A-Za-z0-9_.]*+|[0-9-][A-Za-z0-9_.]*+|.|\Z)""",
     re.DOTALL,
 )
-"""Texts, names with a bracket or an equals sign after them, signs, numbers of up to CPython's 4,300 digits,
-constants; any other character is a word that nothing accepts."""
+"""Signs, texts, names and what begins like a number; any other character is a word that nothing accepts.
+Nothing is tried twice, so the time is that of one pass, whatever the text."""
 
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?")
+_DOTTED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+(?:\.[A-Za-z_][A-Za-z0-9_]*+)++")
 _CONSTANTS: Final[dict[str, Json]] = {"True": True, "False": False, "None": None}
 _QUOTES: Final = frozenset("'\"")
 _KEYWORDS: Final = frozenset(keyword.kwlist)
@@ -55,7 +56,7 @@ def read_plain(text: str) -> list[Call] | None:
         if not text.isascii():
             text.encode()  # a lone surrogate is no source text
         return _calls(_WORDS.findall(text))
-    except (_NotPlain, IndexError, UnicodeEncodeError, ValueError):
+    except (_NotPlain, IndexError, ValueError):  # ValueError: more digits than CPython takes, a surrogate
         return None
 
 
@@ -64,9 +65,7 @@ def _calls(words: list[str]) -> list[Call]:
     at = 1
     while words[at] != "]":
         name = words[at]
-        if words[at + 1] != "(" or name in _KEYWORDS or not name[0].isidentifier():
-            raise _NotPlain
-        if "." in name and not _KEYWORDS.isdisjoint(name.split(".")):
+        if words[at + 1] != "(" or not (_is_name(name) or _is_dotted(name)):
             raise _NotPlain
         arguments, at = _arguments(words, at + 2)
         found.append((name, arguments))
@@ -79,12 +78,20 @@ def _calls(words: list[str]) -> list[Call]:
     return found
 
 
+def _is_name(name: str) -> bool:
+    return name.isidentifier() and name.isascii() and name not in _KEYWORDS
+
+
+def _is_dotted(name: str) -> bool:
+    return _DOTTED.fullmatch(name) is not None and _KEYWORDS.isdisjoint(name.split("."))
+
+
 def _arguments(words: list[str], at: int) -> tuple[dict[str, Json], int]:
     """Keyword arguments up to the closing bracket of their call."""
     found: dict[str, Json] = {}
     while words[at] != ")":
         name, word = words[at], words[at + 2]
-        if words[at + 1] != "=" or name in _KEYWORDS or name in found or not name.isidentifier():
+        if words[at + 1] != "=" or name in found or not _is_name(name):
             raise _NotPlain
         if word[0] in _QUOTES and len(word) > 1:
             found[name] = word[1:-1]
@@ -108,7 +115,7 @@ def _value(words: list[str], at: int, depth: int) -> tuple[Json, int]:
         return _list(words, at + 1, depth + 1)
     if word in _CONSTANTS:
         return _CONSTANTS[word], at + 1
-    if not word.isascii() or word[0] in _QUOTES:
+    if _NUMBER.fullmatch(word) is None:
         raise _NotPlain
     return float(word) if "." in word else int(word), at + 1
 
