@@ -20,7 +20,7 @@ __all__ = ["Batch", "TooManyOrdersError", "run_batch"]
 
 Run = Callable[[Tables, Row], Reply]
 
-_MAX_CALLS_TRIED: Final = 20_000
+_MAX_CALLS_TRIED: Final = 6_000
 """Eight calls that all depend on one another need about 1,000; a batch far beyond that is refused."""
 
 
