@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from replay.benchmarks.toolsandbox.records import MAX_MESSAGES, Constraint, Ending, Milestone, Scenario
 from replay.benchmarks.toolsandbox.scoring.crashes import DefinitionError, OfficialCrashError
 from replay.benchmarks.toolsandbox.scoring.exhaustive import search_all
@@ -43,9 +45,9 @@ class Evaluation(Record, frozen=True, kw_only=True):
     milestone_similarity: float = 0.0
     """Mean over listed milestones; officially -1/n on a graph with a circle."""
     minefield_similarity: float = 0.0
-    milestones: dict[int, tuple[int, float]] = {}
+    milestones: dict[int, tuple[int, float]] = msgspec.field(default_factory=dict)
     """Milestone to message and score."""
-    minefields: dict[int, tuple[int, float]] = {}
+    minefields: dict[int, tuple[int, float]] = msgspec.field(default_factory=dict)
     guardrails: tuple[tuple[tuple[str, int], ...], ...] = ()
     """Automatic guardrails of each listed milestone: table and reference."""
     parts: tuple[Part, ...] = ()
@@ -122,15 +124,13 @@ def _match(graph: Graph, scores: MilestoneScores, history: History) -> Matching:
 
 
 def _plain(placed: Mapping[int, Placed]) -> dict[int, tuple[int, float]]:
-    return {number: (placed[number].index, placed[number].score) for number in sorted(placed)}
+    return {number: (placed[number].message, placed[number].score) for number in sorted(placed)}
 
 
 def _is_whole(mines: Graph, placed: Mapping[int, Placed]) -> bool:
     """Tell whether some minefield is matched wholly, together with all that must come before it."""
     heads = [
-        number
-        for number in mines.nodes
-        if not any(number in before for before in mines.ancestors.values())
+        number for number in mines.nodes if not any(number in before for before in mines.ancestors.values())
     ]
     return any(
         all(one in placed and placed[one].score >= _WHOLE for one in mines.ancestors[head] | {head})

@@ -1,7 +1,7 @@
 """Values read out of a tool trace, in the spellings that an agent may give them.
 
-Official names are the interface: scenarios name an extractor. Each gives a list of alternatives, each a value by
-name. Source: upstream common/tool_trace_extractors.py at 165848b.
+Official names are the interface: scenarios name an extractor. Each gives a list of alternatives, each a
+value by name. Source: upstream common/tool_trace_extractors.py at 165848b.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Milestones as nodes of a directed graph, each with its own constraints and the automatic guardrails.
 
 Source: upstream common/evaluation.py at 165848b, MilestoneMatcher: nodes are what the edges name (a single
-milestone is one), guardrails compare with references and predecessors, and exempt the tables that the node, they
-and, by a negative index, the last milestone (reference -1) constrain themselves.
+milestone is one), guardrails compare with references and predecessors, and exempt the tables that the node,
+they and, by a negative index, the last milestone (reference -1) constrain themselves.
 """
 
 from __future__ import annotations
@@ -104,9 +104,7 @@ def build_graph(
     return graph
 
 
-def _pairs(
-    milestones: Sequence[Milestone], edges: Iterable[tuple[int, int]] | None
-) -> list[tuple[int, int]]:
+def _pairs(milestones: Sequence[Milestone], edges: Iterable[tuple[int, int]] | None) -> list[tuple[int, int]]:
     if edges is None:
         return [(number, number + 1) for number in range(len(milestones) - 1)]
     if len(milestones) == 1:

@@ -1,7 +1,8 @@
-"""A finished conversation as the evaluator reads it: every table at every message, and equal states known as equal.
+"""A finished conversation as the evaluator reads it: every table at every message, and equal states known
+as equal.
 
-Source: upstream common/execution_context.py at 165848b: the latest snapshot at or before an index, the first
-one where there is none; headguard rows are never seen.
+Source: upstream common/execution_context.py at 165848b: the latest snapshot at or before an index, the
+first one where there is none; headguard rows are never seen.
 """
 
 from __future__ import annotations

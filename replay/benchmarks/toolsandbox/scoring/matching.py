@@ -1,11 +1,12 @@
-"""Milestones to messages: the placement with the greatest sum that respects the graph and the order of messages.
+"""Milestones to messages: the placement with the greatest sum that respects the graph and the order of
+messages.
 
-Milestones are placed one after another in a topological order, each at a message not before the last one taken.
-The official search walks every such sequence, best score first (ties: lower milestone, then earlier message),
-and keeps the first of the greatest sums. This one finds the same placement: the rest of a search depends only on
-which milestones remain, from which message on, and what the places taken can still do to the remaining scores;
-so each such state is solved once, and candidates that cannot beat the best are left out.
-Source: upstream common/evaluation.py at 165848b, MilestoneMatcher._dfs.
+Milestones are placed one after another in a topological order, each at a message not before the last one
+taken. The official search walks every such sequence, best score first (ties: lower milestone, then earlier
+message), and keeps the first of the greatest sums. This one finds the same placement: the rest of a search
+depends only on which milestones remain, from which message on, and what the places taken can still do to
+the remaining scores; so each such state is solved once, and candidates that cannot beat the best are left
+out. Source: upstream common/evaluation.py at 165848b, MilestoneMatcher._dfs.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _MOST_STATES: Final = 200_000
 class Placed(NamedTuple):
     """Where a milestone was placed and what it scored there."""
 
-    index: int
+    message: int
     score: float
 
 
@@ -108,7 +109,7 @@ class _Search:
         best: tuple[float, _Steps] | None = None
         for number, place in self._candidates(placed, remaining, start):
             rest = remaining - {number}
-            floor = max(start, self._scores.floor(place.index))
+            floor = max(start, self._scores.floor(place.message))
             if best is not None and place.score + self._hope(rest, floor) <= best[0] + TIE:
                 continue
             found = self.solve({**placed, number: place}, rest, floor)
@@ -126,7 +127,7 @@ class _Search:
             if not self._predecessors[number] & remaining
             for index in range(start, self._last + 1)
         ]
-        return sorted(found, key=lambda one: (-one[1].score, one[0], one[1].index))
+        return sorted(found, key=lambda one: (-one[1].score, one[0], one[1].message))
 
     def _hope(self, remaining: frozenset[int], start: int) -> float:
         return sum(self._from(number, start) for number in remaining)

@@ -1,7 +1,7 @@
 """A snapshot of a table against its target and, where the relation has one, a reference snapshot.
 
-Officially relations join on all columns after nulls have become 0, "" or false; `rows-joined` and `null-filled`
-compare multisets of rows as they are. Source: upstream common/evaluation.py at 165848b.
+Officially relations join on all columns after nulls have become 0, "" or false; `rows-joined` and
+`null-filled` compare multisets of rows as they are. Source: upstream common/evaluation.py at 165848b.
 """
 
 from __future__ import annotations

@@ -15,7 +15,12 @@ from replay.benchmarks.toolsandbox.scoring.crashes import OfficialCrashError
 from replay.benchmarks.toolsandbox.scoring.graph import START, Graph
 from replay.benchmarks.toolsandbox.scoring.history import History
 from replay.benchmarks.toolsandbox.scoring.matching import Placed
-from replay.benchmarks.toolsandbox.scoring.relations import GUARDRAIL, SNAPSHOT, TRACE_DEPENDANT, RelationScorer
+from replay.benchmarks.toolsandbox.scoring.relations import (
+    GUARDRAIL,
+    SNAPSHOT,
+    TRACE_DEPENDANT,
+    RelationScorer,
+)
 from replay.benchmarks.toolsandbox.scoring.rules import Rules
 from replay.benchmarks.toolsandbox.world.schema import SANDBOX
 
@@ -39,9 +44,7 @@ class MilestoneScores:
         self._in_batches = "batch-order" in rules
         self._known: dict[tuple[int, int, int, int], float] = {}
         self._free: dict[tuple[int, int], float] = {}
-        self._speaks = {
-            number for number, node in graph.nodes.items() if node.constrains(SANDBOX)
-        }
+        self._speaks = {number for number, node in graph.nodes.items() if node.constrains(SANDBOX)}
         self._classes = {number: self._reference_classes(number) for number in graph.nodes}
 
     def floor(self, index: int) -> int:
@@ -83,13 +86,13 @@ class MilestoneScores:
         for number in sorted(remaining):
             for reference, class_of in self._classes[number]:
                 if reference in placed:
-                    key.append(class_of(placed[reference].index))
+                    key.append(class_of(placed[reference].message))
             if self._blocks:
                 before = self.graph.predecessors[number]
                 key.append(tuple(placed[one].score > 0.0 for one in sorted(before) if one in placed))
             if self._one_each and number in self._speaks:
                 before = self.graph.ancestors[number]
-                taken = (placed[one].index for one in sorted(before & self._speaks) if one in placed)
+                taken = (placed[one].message for one in sorted(before & self._speaks) if one in placed)
                 key.append(tuple(index for index in taken if index >= start))
         return tuple(key)
 
@@ -102,7 +105,7 @@ class MilestoneScores:
                 continue
             value = 0.0
             if number in placed:
-                index = placed[number].index
+                index = placed[number].message
                 at = None if constraint.reference is None else self._at(constraint.reference, placed)
                 value = self._constraint(number, place, index, at)
             found.append((constraint, value))
@@ -133,7 +136,7 @@ class MilestoneScores:
             return self._history.first
         if reference not in placed:
             raise OfficialCrashError("KeyError", str(reference))
-        return placed[reference].index
+        return placed[reference].message
 
     def _constraint(self, number: int, place: int, index: int, at: int | None) -> float:
         constraint = self.graph.nodes[number].own[place]
@@ -162,7 +165,7 @@ class MilestoneScores:
             self._one_each
             and number in self._speaks
             and any(
-                placed[one].index == index
+                placed[one].message == index
                 for one in self.graph.ancestors[number] & self._speaks
                 if one in placed
             )

@@ -1,10 +1,10 @@
 """English word -> stem, as the stemmer behind the official ROUGE does it.
 
-Porter's algorithm of 1980 with the deviations that NLTK's default mode has: a list of irregular words, words of
-two letters kept, `y` after a consonant, `ies` and `ied` in short words, more suffixes in step 2, and a vowel
-followed by a consonant counted as a short word. Written from the published algorithm; results are compared
-with NLTK's in the tests' golden file.
-Source: M. F. Porter, An algorithm for suffix stripping, Program 14(3), 1980; nltk.stem.porter 3.x.
+Porter's algorithm of 1980 with the deviations that NLTK's default mode has: a list of irregular words,
+words of two letters kept, `y` after a consonant, `ies` and `ied` in short words, more suffixes in step 2,
+and a vowel followed by a consonant counted as a short word. Written from the published algorithm; results
+are compared with NLTK's in the tests' golden file. Source: M. F. Porter, An algorithm for suffix stripping,
+Program 14(3), 1980; nltk.stem.porter 3.x.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """How many turns a conversation took, by the three rules in use.
 
 compat: what the official code counts. It drops system messages, messages between user and environment, and
-demonstrations (visible to the user only); a comparison with null is null, so seeded rows, whose `visible_to` is
-null, are dropped as well. strict: the same with a null read as what it stands for, sender and recipient. readme:
-the figure that upstream's README prints, which comes of older code; it keeps the user's talk with the
-environment. Source: upstream common/evaluation.py at 165848b, get_effective_turn_count; README.
+demonstrations (visible to the user only); a comparison with null is null, so seeded rows, whose
+`visible_to` is null, are dropped as well. strict: the same with a null read as what it stands for, sender
+and recipient. readme: the figure that upstream's README prints, which comes of older code; it keeps the
+user's talk with the environment. Source: upstream common/evaluation.py at 165848b,
+get_effective_turn_count; README.
 """
 
 from __future__ import annotations
