@@ -278,8 +278,8 @@ def _check_value(name: str, value: Any, truth: Any, detail: Any) -> Said:  # noq
     return said
 
 
-def _check_type(value: Any, truth: Any, kind: type, inner: type | None) -> Said:
-    said: Said = {"valid": True, "error": [], "error_type": "", "is_variable": type(truth) is not kind}
+def _check_type(value: Any, truth: Any, kind: Any, inner: Any) -> Said:
+    said: Said = {**_right(), "is_variable": type(truth) is not kind}
     if value == "true":
         value = True
     if value == "false":

@@ -1,5 +1,7 @@
 """Hostile outputs end in a reading or a named error, in bounded time, and nothing of them ever runs."""
 
+# ruff: noqa: RUF001 - full-width signs and other scripts are the point
+
 from __future__ import annotations
 
 import time

@@ -76,7 +76,8 @@ def test_positional_arguments_vanish_and_the_last_of_two_keywords_stays() -> Non
 
 def test_unpacking_becomes_an_argument_without_a_name() -> None:
     """A name that no schema knows."""
-    assert [("f", {None: {"a": 1}})] == read_official_list("[f(**{'a': 1})]")
+    expected: Json = [("f", {None: {"a": 1}})]
+    assert expected == read_official_list("[f(**{'a': 1})]")
 
 
 @pytest.mark.parametrize(

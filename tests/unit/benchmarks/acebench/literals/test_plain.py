@@ -1,5 +1,7 @@
 """The fast reading takes plain lists of calls as Python means them, and nothing else."""
 
+# ruff: noqa: RUF001 - full-width signs are the point
+
 from __future__ import annotations
 
 import pytest
