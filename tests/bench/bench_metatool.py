@@ -20,7 +20,9 @@ import msgspec
 from replay.benchmarks.metatool.benchmark import MetaTool
 from replay.benchmarks.metatool.importing.importer import MetaToolImporter
 from replay.benchmarks.metatool.importing.outputs import read_outputs
-from replay.benchmarks.metatool.records import AWARENESS, MULTI, RELIABILITY, Sample
+from replay.benchmarks.metatool.records import AWARENESS, MULTI, RELIABILITY, Sample, sample_of
+from replay.benchmarks.metatool.scoring.awareness import read_literal as read_awareness
+from replay.benchmarks.metatool.scoring.selection import read_literal
 from replay.core.protocols import Settings
 from replay.core.types import Json, Output, Task, Verdict
 from tests.support.data import CHECKOUT, find_shared_data
@@ -65,6 +67,8 @@ def run() -> dict[str, object]:
         whole_s = _timed(lambda: _score(read_outputs(path, tasks), tasks))
         outputs = read_outputs(path, tasks)
         ours_s = _timed(lambda: _score(outputs, tasks))
+        samples = {name: sample_of(task) for name, task in tasks.items()}
+        labels_s = _timed(lambda: _label(outputs, samples))
     verdicts = _score(outputs, tasks)
     plan = [(task.id, task.split, 0) for task in tasks.values()]
     return {
@@ -72,6 +76,8 @@ def run() -> dict[str, object]:
         "official_kind_records_per_s": round(RECORDS / official_s),
         "file_to_verdicts_records_per_s": round(RECORDS / whole_s),
         "outputs_to_verdicts_records_per_s": round(RECORDS / ours_s),
+        "labels_only_records_per_s": round(RECORDS / labels_s),
+        "labels_only_times_official_kind": round(official_s / labels_s, 2),
         "file_to_verdicts_times_official_kind": round(official_s / whole_s, 2),
         "outputs_to_verdicts_times_official_kind": round(official_s / ours_s, 2),
         "summarize_both_sides_s": round(_timed(lambda: MetaTool().summarize(plan, verdicts)), 3),
@@ -115,6 +121,19 @@ def _score(outputs: Iterable[Output], tasks: dict[str, Task]) -> list[Verdict]:
         except StopIteration as done:
             verdicts.extend(done.value)
     return verdicts
+
+
+def _label(outputs: Iterable[Output], samples: dict[str, Sample]) -> int:
+    """The published rules alone, over prepared tasks: what the opponent says, without reasons."""
+    right = 0
+    for output in outputs:
+        sample, text = samples[output.task], output.data["answer"]
+        if sample.subtask == AWARENESS:
+            right += read_awareness(text) == sample.truth[0]
+        else:
+            found = read_literal(text, sample.candidates, wanted=2 if sample.subtask == MULTI else 1)
+            right += found is not None and set(found) == set(sample.truth)
+    return right
 
 
 # ---- a matcher of the official kind --------------------------------------------------------------------
