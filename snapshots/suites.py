@@ -77,6 +77,33 @@ SUITES: Final = (
             Play(candidate="weak", protocol="CoT@1"),
         ),
     ),
+    Suite(
+        name="metatool-mini",
+        version="1.0",
+        benchmark="metatool",
+        plays=(
+            Play(candidate="gold"),
+            Play(
+                candidate="near-gold",
+                protocol="five-shot",
+                options={"order": "shuffled", "descriptions": "list"},
+            ),
+        ),
+        models=(
+            ModelPlay(
+                model="smollm2-135m",
+                options={"max_tokens": 24},
+                select=(
+                    "awareness-000[0-5]",
+                    "similar-00[0-5]0",
+                    "scenario-harbour-crew-00[0-4]",
+                    "reliability-000[0-4]",
+                    "multi-tool-000[0-4]",
+                ),
+                live=("awareness-0000", "multi-tool-0000"),
+            ),
+        ),
+    ),
 )
 
 
