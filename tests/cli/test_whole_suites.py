@@ -1,7 +1,7 @@
 """Whole suites with the real engine: however they are run, interrupted and repeated, one run root.
 
-The tiny model plays all of the shipped suite in every role; SmolLM2, where it is, a part of it, and tasks of the
-real benchmark where its data are.
+The tiny model plays all of the shipped suite in every role; SmolLM2, where it is, a part of it, and tasks of
+the real benchmark where its data are.
 """
 
 from __future__ import annotations
