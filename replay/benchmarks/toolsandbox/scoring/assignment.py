@@ -15,40 +15,53 @@ def assign_rows(costs: Sequence[Sequence[float]]) -> tuple[int, ...] | None:
     Units:   a cost is a number or infinity (an impossible pair), never NaN.
     Source:  the Hungarian method with potentials, one shortest augmenting path a row; O(n^3).
     """
-    size = len(costs)
-    row_of = [-1] * (size + 1)  # column -> row; the last column is where each path starts
-    row_potential, column_potential = [0.0] * size, [0.0] * (size + 1)
-    for row in range(size):
-        row_of[size] = row
-        column = size
-        nearest = [math.inf] * size
-        came_from = [-1] * size
-        used = [False] * (size + 1)
-        while row_of[column] != -1:
-            used[column] = True
-            current = row_of[column]
-            for other in range(size):
-                if used[other]:
-                    continue
-                reduced = costs[current][other] - row_potential[current] - column_potential[other]
-                if reduced < nearest[other]:
-                    nearest[other], came_from[other] = reduced, column
-            column = min(
-                (other for other in range(size) if not used[other]), key=nearest.__getitem__, default=size
-            )
-            if column == size or nearest[column] == math.inf:
-                return None
-            step = nearest[column]
-            for other in range(size + 1):
-                if used[other]:
-                    row_potential[row_of[other]] += step
-                    column_potential[other] -= step
-                elif other < size:
-                    nearest[other] -= step
-        while column != size:
-            row_of[column] = row_of[came_from[column]]
-            column = came_from[column]
-    chosen = [0] * size
-    for column in range(size):
-        chosen[row_of[column]] = column
+    assignment = _Assignment(costs)
+    if not all(assignment.add(row) for row in range(len(costs))):
+        return None
+    chosen = [0] * len(costs)
+    for column, row in enumerate(assignment.row_of[:-1]):
+        chosen[row] = column
     return tuple(chosen)
+
+
+class _Assignment:
+    """Best assignment of the rows added so far. The column after the last is where each path starts."""
+
+    def __init__(self, costs: Sequence[Sequence[float]]) -> None:
+        self._costs = costs
+        self._start = len(costs)
+        self.row_of = [-1] * (len(costs) + 1)
+        self._row_potential = [0.0] * len(costs)
+        self._column_potential = [0.0] * (len(costs) + 1)
+
+    def add(self, row: int) -> bool:
+        """Add one row by a shortest augmenting path; False when there is none."""
+        self.row_of[self._start] = row
+        column, used = self._start, [self._start]
+        nearest = dict.fromkeys(range(self._start), math.inf)
+        came_from: dict[int, int] = {}
+        while True:
+            self._look_around(column, nearest, came_from)
+            before, column = column, min(nearest, key=nearest.__getitem__, default=column)
+            if column == before or nearest[column] == math.inf:
+                return False
+            step = nearest.pop(column)
+            for one in used:
+                self._row_potential[self.row_of[one]] += step
+                self._column_potential[one] -= step
+            for one in nearest:
+                nearest[one] -= step
+            if self.row_of[column] < 0:
+                break
+            used.append(column)
+        while column != self._start:
+            self.row_of[column] = self.row_of[came_from[column]]
+            column = came_from[column]
+        return True
+
+    def _look_around(self, column: int, nearest: dict[int, float], came_from: dict[int, int]) -> None:
+        row = self.row_of[column]
+        for other, known in nearest.items():
+            reduced = self._costs[row][other] - self._row_potential[row] - self._column_potential[other]
+            if reduced < known:
+                nearest[other], came_from[other] = reduced, column

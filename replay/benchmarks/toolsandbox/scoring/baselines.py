@@ -1,8 +1,8 @@
 """Two agents that do nothing, as conversations: what a score is worth shows beside theirs.
 
-do-nothing declines in one sentence. last-sentence says what the scenario's last text milestone expects, without
-a call: a liar where something was to be done, and right where there is nothing to do.
-Source: section 11 of the specification, measured with upstream's evaluator.
+do-nothing declines in one sentence. last-sentence says what the scenario's last text milestone expects,
+without a call: a liar where something was to be done, and right where there is nothing to do. Source:
+section 11 of the specification, measured with upstream's evaluator.
 """
 
 from __future__ import annotations

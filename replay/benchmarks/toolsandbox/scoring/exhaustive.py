@@ -1,10 +1,9 @@
-"""The official search step by step: for graphs on which it may raise, whether it does hangs on its exact
-path.
+"""The official search step by step, for graphs on which it may raise.
 
-A milestone that refers to one not placed, or a constraint that cannot be computed, stops the official
-evaluator when, and only when, its search comes by. So this one prunes where the official one prunes, by
-sums from the start. It also stands as the law that the fast search is tested against. Source: upstream
-common/evaluation.py at 165848b, MilestoneMatcher._dfs.
+Whether it does hangs on its exact path. A milestone that refers to one not placed, or a constraint that
+cannot be computed, stops the official evaluator when, and only when, its search comes by. So this one
+prunes where the official one prunes, by sums from the start. It also stands as the law that the fast
+search is tested against. Source: upstream common/evaluation.py at 165848b, MilestoneMatcher._dfs.
 """
 
 from __future__ import annotations

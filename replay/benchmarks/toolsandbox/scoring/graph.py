@@ -81,7 +81,7 @@ def build_graph(
 ) -> Graph:
     """Build the graph of milestones (or minefields).
 
-    Errors:  OfficialCrashError where upstream cannot build it; DefinitionError for what mended scoring refuses.
+    Errors:  OfficialCrashError where upstream cannot build it; DefinitionError for what mended rules refuse.
     """
     if len(milestones) > _MOST_MILESTONES:
         raise DefinitionError(f"{len(milestones)} milestones; at most {_MOST_MILESTONES} are matched")

@@ -1,8 +1,7 @@
-"""A finished conversation as the evaluator reads it: every table at every message, and equal states known
-as equal.
+"""A finished conversation as the evaluator reads it: every table at every message.
 
-Source: upstream common/execution_context.py at 165848b: the latest snapshot at or before an index, the
-first one where there is none; headguard rows are never seen.
+Equal states are known as equal, by number. Source: upstream common/execution_context.py at 165848b: the
+latest snapshot at or before an index, the first one where there is none; headguard rows are never seen.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class History:
         return self._classes[table][at] if at >= 0 else -1
 
     def is_same(self, table: str, left: int, right: int, *, ordered: bool = True) -> bool:
-        """Tell whether a table holds the same rows at two messages, in the same order unless that is waived."""
+        """Tell whether a table holds the same rows at two messages, and in the same order."""
         if self.class_of(table, left) == self.class_of(table, right):
             return True
         return not ordered and Counter(self._keys(table, left)) == Counter(self._keys(table, right))

@@ -1,5 +1,4 @@
-"""Milestones to messages: the placement with the greatest sum that respects the graph and the order of
-messages.
+"""Milestones to messages: the placement with the greatest sum that keeps both orders.
 
 Milestones are placed one after another in a topological order, each at a message not before the last one
 taken. The official search walks every such sequence, best score first (ties: lower milestone, then earlier
@@ -19,7 +18,7 @@ from replay.benchmarks.toolsandbox.scoring.crashes import DefinitionError
 __all__ = ["Matching", "Placed", "Scores", "find_best"]
 
 TIE: Final = 1e-12
-"""Sums closer than this are one sum, added up in another order; the official search meets the first one first."""
+"""Sums closer than this are one sum added up in another order, and the first one found is kept."""
 
 _MOST_STATES: Final = 200_000
 """A search over more is given up by name; k = 6 milestones over n = 30 messages need some hundreds."""

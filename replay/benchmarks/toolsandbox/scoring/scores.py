@@ -61,7 +61,7 @@ class MilestoneScores:
     def score(self, number: int, index: int, placed: Mapping[int, Placed]) -> float:
         """Score a milestone at a message.
 
-        Errors:  OfficialCrashError where the official evaluator raises, among them a reference that is not placed.
+        Errors:  OfficialCrashError where the official evaluator raises, also for a reference not placed.
         """
         node = self.graph.nodes[number]
         product = self._free_product(number, index)
