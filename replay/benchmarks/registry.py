@@ -29,6 +29,7 @@ _BENCHMARKS: Final[Mapping[str, tuple[str, str]]] = {
     "codexomics": ("replay.benchmarks.codexomics.benchmark", "CodeXomics"),
     "metatool": ("replay.benchmarks.metatool.benchmark", "MetaTool"),
     "stabletoolbench": ("replay.benchmarks.stabletoolbench.benchmark", "StableToolBench"),
+    "toolsandbox": ("replay.benchmarks.toolsandbox.benchmark", "ToolSandbox"),
 }
 """Module and class of each benchmark."""
 
@@ -37,6 +38,7 @@ _IMPORTERS: Final[Mapping[str, tuple[str, str]]] = {
     "codexomics": ("replay.benchmarks.codexomics.importing.importer", "CodeXomicsImporter"),
     "metatool": ("replay.benchmarks.metatool.importing.importer", "MetaToolImporter"),
     "stabletoolbench": ("replay.benchmarks.stabletoolbench.importing.importer", "StableToolBenchImporter"),
+    "toolsandbox": ("replay.benchmarks.toolsandbox.importing.importer", "ToolSandboxImporter"),
 }
 """Module and class of each importer; apart, because a replay never needs one."""
 
