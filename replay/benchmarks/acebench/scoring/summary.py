@@ -81,8 +81,11 @@ def _figures(plan: Plan, verdicts: Sequence[Verdict], side: str) -> dict[str, Me
 
 def _aggregate(points: Iterable[Point], name: str) -> Metric:
     rules = MetricRules(name=f"acebench:{name}", scale=100.0, group_order=_SPLITS)
-    figure = aggregate(points, rules)
-    groups = {split: _with_official(group) for split, group in figure.groups.items()}
+    held = tuple(points)
+    figure = aggregate(held, rules)
+    # A figure over one group alone has that group, too.
+    parts = figure.groups or {point.group: figure for point in held}
+    groups = {split: _with_official(group) for split, group in parts.items()}
     return replace(_with_official(figure), groups=groups)
 
 

@@ -1,4 +1,4 @@
-"""Data files become tasks joined by id; what is wrong with files is named, what is wrong as data is flagged."""
+"""Data files become tasks joined by id; faults of files are named, errors of the data are flagged."""
 
 from __future__ import annotations
 

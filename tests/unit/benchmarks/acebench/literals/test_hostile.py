@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -58,10 +59,8 @@ def _session(text: str) -> Json:
 def test_every_bomb_is_read_or_refused_soon(name: str, read: Callable[[str], Json]) -> None:
     """A list of calls or a LiteralError within seconds, however the text is built."""
     started = time.process_time()
-    try:
+    with suppress(LiteralError):
         assert isinstance(read(_BOMBS[name]), list)
-    except LiteralError as error:
-        assert str(error)
     assert time.process_time() - started < 3.0
 
 
@@ -80,10 +79,8 @@ def test_code_in_an_output_never_runs(source: str, tmp_path: Path) -> None:
     made = tmp_path / "made"
     text = f"[f(a={source.format(path=str(made))})]"
     for read in (_official, _session, read_strict):
-        try:
+        with suppress(LiteralError):
             read(text)
-        except LiteralError:
-            continue
     assert not made.exists()
 
 
