@@ -104,6 +104,15 @@ SUITES: Final = (
             ),
         ),
     ),
+    Suite(
+        name="toolsandbox-mini",
+        version="1.0",
+        benchmark="toolsandbox",
+        plays=(
+            Play(candidate="gold", user="plain"),
+            Play(candidate="talker", user="plain"),
+        ),
+    ),
 )
 
 
