@@ -51,6 +51,7 @@ def test_an_import_reports_everything(tmp_path: Path) -> None:
     assert "suffix-ambiguous-names: 1" in shown.out
 
 
+@pytest.mark.slow
 def test_importing_again_gives_the_same_bytes(tmp_path: Path, imported: Path) -> None:
     """The same files in another folder give the same archive, byte for byte."""
     shutil.copytree(SOURCES, tmp_path / "elsewhere")
@@ -71,6 +72,7 @@ def test_another_archive_is_not_written_over(tmp_path: Path) -> None:
     assert before != read_folder(tmp_path)
 
 
+@pytest.mark.slow
 def test_what_is_thawed_freezes_to_the_same_bytes(tmp_path: Path) -> None:
     """freeze(thaw(a)) is a, through the command line."""
     thawed = run_command("archive", "thaw", ARCHIVE, "-o", tmp_path / "store", "--json")
@@ -106,6 +108,7 @@ def test_an_archive_can_be_renamed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["verify", "archive verify"])
+@pytest.mark.slow
 def test_a_sound_archive_verifies(word: str) -> None:
     """Both commands check every row and say what they covered."""
     document = run_command(*word.split(), ARCHIVE, "--json").document
@@ -121,6 +124,7 @@ def test_a_sample_says_what_it_covered() -> None:
     assert re.search("chosen by the archive root", document["covered"])
 
 
+@pytest.mark.slow
 def test_a_flipped_byte_is_named(tmp_path: Path) -> None:
     """One wrong byte is exit 5, with the member that holds it."""
     data = bytearray(ARCHIVE.read_bytes())
@@ -154,6 +158,7 @@ def test_an_unknown_table_lists_the_tables() -> None:
     assert re.search("no table 'songs'.*one of: candidates, .*, tasks, tools", answered.err)
 
 
+@pytest.mark.slow
 def test_a_changed_answer_is_found_by_diff(tmp_path: Path, imported: Path) -> None:
     """Two archives that differ in one recorded answer differ in one item, named with its path; exit 1."""
     shutil.copytree(SOURCES, tmp_path / "sources")
@@ -169,6 +174,7 @@ def test_a_changed_answer_is_found_by_diff(tmp_path: Path, imported: Path) -> No
     assert run_command("archive", "diff", imported, imported).out.endswith("same\n")
 
 
+@pytest.mark.slow
 def test_a_signature_holds_until_something_changes(tmp_path: Path, keys: Path) -> None:
     """Signed and verified with the key: 0. Without a signature, or by another archive: 1, with the reason."""
     freeze_library(tmp_path / "a.replay")
@@ -183,6 +189,7 @@ def test_a_signature_holds_until_something_changes(tmp_path: Path, keys: Path) -
     assert 1 == run_command("verify", tmp_path / "b.replay", "--key", keys / "key.pub").code
 
 
+@pytest.mark.slow
 def test_a_damaged_archive_is_not_signed(tmp_path: Path, keys: Path) -> None:
     """Nobody's name gets under bytes that do not verify."""
     data = bytearray(ARCHIVE.read_bytes())

@@ -107,6 +107,7 @@ def test_a_cache_file_cut_in_the_middle(source: Path) -> None:
     refuse_import(source, r"departures\.json")
 
 
+@pytest.mark.slow
 def test_half_a_cache_is_reported(source: Path) -> None:
     """A cache without some of its files imports, and the report counts what is there."""
     (source / ANSWERS).unlink()
@@ -129,6 +130,7 @@ def test_nan_among_the_queries(source: Path) -> None:
     refuse_import(source, r"NaN.*G1_instruction\.json|G1_instruction\.json.*NaN")
 
 
+@pytest.mark.slow
 def test_a_response_of_20_mib(source: Path) -> None:
     """A value over the bound is refused by file, size and bound."""
     path = source / ANSWERS

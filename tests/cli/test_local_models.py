@@ -264,6 +264,7 @@ def test_a_forged_answer_is_found_by_computing_it_again(site: Site) -> None:
     assert all("computed again, it differs in" in finding.what for finding in found.answers.differ)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_to_the_same_root(site: Site) -> None:
     """Ctrl-C after the first episode, while others are under way."""
     whole = site.play("whole")

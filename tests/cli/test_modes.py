@@ -181,6 +181,7 @@ def test_a_strict_run_reads_no_overlay(site: Site) -> None:
     assert not (site.folder / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_recorded_overlay_becomes_a_layer(site: Site) -> None:
     """Candidate, answers and verdicts of a recorded run replay strictly from a layer, to the same bytes."""
     first = site.play("record", out="first", **MAKERS)
@@ -198,6 +199,7 @@ def test_a_recorded_overlay_becomes_a_layer(site: Site) -> None:
     assert first.manifest.roots.verdicts == again.document["roots"]["verdicts"]
 
 
+@pytest.mark.slow
 def test_a_merged_archive_stands_alone(site: Site, tmp_path: Path) -> None:
     """Frozen with --merge, the overlay and its base are one archive that needs no other."""
     site.play("record", out="first", **MAKERS)

@@ -13,7 +13,7 @@ from replay.wiring.freezing import Below, freeze_folder
 from replay.wiring.live import ANOTHER_FINGERPRINT, SAME_FINGERPRINT, LiveMachine, LiveRun, play_live
 from replay.wiring.runs import RunRequest, execute_run
 from replay.wiring.shipped import ExpectedRun, Place, request_of
-from tests.support.commands import MINI
+from tests.support.commands import MINI, run_command
 from tests.support.data import CHECKOUT
 from tests.support.engines import FINDER
 
@@ -116,6 +116,16 @@ def test_a_model_that_is_not_here_is_named(shipped: Shipped) -> None:
                 starting=lambda _: None,
             )
         )
+
+
+def test_the_command_without_a_model_is_one_line(tmp_path: Path) -> None:
+    """Exit 6, nothing printed, and what to do next."""
+    done = run_command("shipped", "--live", "--home", tmp_path)
+    assert (6, "") == (done.code, done.out)
+    *told, last = done.err.splitlines()
+    assert last.startswith("replay: ")
+    assert "next: " in last
+    assert all(line.startswith("[replay] ") for line in told)
 
 
 @pytest.mark.parametrize(

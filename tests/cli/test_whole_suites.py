@@ -17,7 +17,7 @@ import pytest
 
 from replay.core.determinism import Stopwatch, child_environment
 from replay.core.types import Json
-from tests.support.commands import MINI, run_command
+from tests.support.commands import MINI, run_command, run_process
 from tests.support.data import CHECKOUT
 from tests.support.tiny_gguf import write_tiny_llama
 from tests.support.weights import WEIGHTS, need_binding, need_model
@@ -150,6 +150,19 @@ def test_the_default_model_has_one_root(tmp_path: Path) -> None:
     need_model("smollm2-135m")
     words = ("--option", "max_tokens=64", *select("1001", "1003", "1004"))
     check_one_root(Suite(tmp_path, "smollm2-135m", words, REPLAY_MODELS=str(WEIGHTS)), planned=3)
+
+
+def test_shipped_answers_come_out_again(tmp_path: Path) -> None:
+    """The live part of `make replay`, as the command that it is."""
+    need_binding()
+    need_model("smollm2-135m")
+    home = {"REPLAY_HOME": str(tmp_path), "REPLAY_MODELS": str(WEIGHTS)}
+    done = run_process("shipped", "--live", "--threads", "1", "--json", environment=home)
+    assert 0 == done.code, done.err
+    runs = done.document["live"]
+    assert runs, "no shipped run is live"
+    assert all(run["answers"] > 0 for run in runs)
+    assert all(run["ok"] for run in runs)
 
 
 def test_tasks_of_the_real_benchmark_have_one_root(tmp_path: Path, shared_data: Path) -> None:

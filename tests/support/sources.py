@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from tests.support.data import CHECKOUT
@@ -36,12 +37,17 @@ class Source:
         """First name below the top package: `core`, `cli`; empty for the top package itself."""
         return area_of(self.module)
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the tree, walked once for all tests."""
+        return tuple(ast.walk(self.tree))
+
     def imports(self, modules: frozenset[str]) -> Iterator[Import]:
         """Yield everything imported anywhere in the file, under TYPE_CHECKING and inside functions too.
 
         `from a import b` is module `a.b` when `modules` knows one of that name, else `a`.
         """
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 yield from (Import(alias.name, node.lineno) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):

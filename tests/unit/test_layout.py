@@ -165,7 +165,7 @@ def test_machine_and_moment_are_read_through_one_door() -> None:
     offences = [
         f"{source.path}:{node.lineno} reads {name}"
         for source in SOURCES
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Attribute)
         and (name := ast.unparse(node)) in DOORS
         and source.path != DOORS[name]
@@ -200,7 +200,7 @@ def test_built_ins_that_are_not_used(name: str) -> None:
     offences = [
         f"{source.path}:{node.lineno} {name}()"
         for source in SOURCES
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
     ]
     assert [] == offences
@@ -226,7 +226,7 @@ def test_everything_is_caught_at_the_boundaries_only() -> None:
     offences = [
         f"{source.path}:{node.lineno} catches {ast.unparse(node.type) if node.type else 'everything'}"
         for source in SOURCES
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.ExceptHandler) and source.path not in BOUNDARIES
         if _catches_everything(node) and not _raises_on(node)
     ]
@@ -265,7 +265,7 @@ def _functions(check: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], int], l
     return [
         f"{source.path}:{node.lineno} {node.name} {size}"
         for source in SOURCES
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         if (size := check(node)) > limit
     ]

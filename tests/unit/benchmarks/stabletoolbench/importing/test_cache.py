@@ -206,6 +206,7 @@ def test_broken_cache_files_are_named(tmp_path: Path, message: str, content: str
         _load(tmp_path, content)
 
 
+@pytest.mark.slow
 def test_an_oversized_answer_is_named(tmp_path: Path) -> None:
     """A 20 MiB answer is refused by file, record and path."""
     content = {"{'a': 1}": _answer("x" * (20 << 20))}

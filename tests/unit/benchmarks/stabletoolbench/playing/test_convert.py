@@ -128,6 +128,7 @@ def test_an_invalid_tree_shows_one_walk_to_a_leaf() -> None:
     assert all(walk.count("'response'") == 2 for walk in walks)
 
 
+@pytest.mark.slow
 def test_a_tree_of_any_depth_is_walked() -> None:
     """A chain of 20,000 thoughts, which no recursion survives, is converted."""
     node: Json = {"node_type": "Thought", "description": "end", "children": []}
