@@ -20,6 +20,7 @@ __all__ = [
     "get_benchmark",
     "get_case_scorer",
     "get_importer",
+    "get_library_versions",
     "get_pool_rules",
     "names",
 ]
@@ -47,6 +48,12 @@ _API_RULES: Final[Mapping[str, tuple[str, str]]] = {
     "stabletoolbench": ("replay.benchmarks.stabletoolbench.api_rules", "StableToolBenchApis"),
 }
 """Module and class of what a benchmark tells a simulator; needed when one is asked."""
+
+
+_LIBRARIES: Final[Mapping[str, tuple[str, str]]] = {
+    "toolsandbox": ("replay.benchmarks.toolsandbox.libraries", "library_versions"),
+}
+"""Module and function that names the versions of libraries on which a benchmark's world rests."""
 
 
 _CASES: Final[Mapping[str, tuple[str, str]]] = {
@@ -113,6 +120,11 @@ def get_importer(name: str) -> Importer:
 def get_api_rules(name: str) -> ApiRules | None:
     """Make what that benchmark tells a simulator; None when it has no rules of its own."""
     return cast("ApiRules", _make(name, _API_RULES)) if name in _API_RULES else None
+
+
+def get_library_versions(name: str) -> dict[str, str]:
+    """Versions of the libraries that may change what that benchmark's world answers, sorted by name."""
+    return cast("dict[str, str]", _make(name, _LIBRARIES)) if name in _LIBRARIES else {}
 
 
 def get_pool_rules(name: str) -> PoolRules | None:

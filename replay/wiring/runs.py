@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from replay import __version__
-from replay.benchmarks.registry import get_benchmark
+from replay.benchmarks.registry import get_benchmark, get_library_versions
 from replay.core.canonical import digest
 from replay.core.costs import Cost, sum_costs
 from replay.core.errors import DivergedError, NetworkBlockedError, UsageError
@@ -241,6 +241,8 @@ def _fingerprints(models: Mapping[str, Json]) -> dict[str, Json]:
 def _conditions(request: RunRequest, work: WorkPlan) -> dict[str, Json]:
     conditions = {"modes": msgspec.to_builtins(request.modes), "program": __version__}
     conditions |= {"fresh": True} if request.fresh else {}
+    libraries = get_library_versions(work.answers.benchmark)
+    conditions |= {"libraries": libraries} if libraries else {}
     unpinned = sorted({model.name for model in models_in_use(work.answers) if model.is_unpinned})
     # A run that no pinned build made says so for good: on another machine it may not come out again.
     return conditions | ({"unpinned": unpinned} if unpinned else {})

@@ -1,7 +1,7 @@
 """The field's libraries that official behaviour rests on, loaded on first use.
 
 They come with the extra `toolsandbox`. Their versions can change an answer (a holiday's name, a unit), so a
-run's fingerprint carries them.
+run's manifest names them among its conditions: equal answers under other versions are equal runs.
 """
 
 from __future__ import annotations
@@ -37,14 +37,17 @@ def load_library(module: str) -> Any:
 def check_libraries() -> None:
     """Find a missing library before an episode needs it."""
     for name in LIBRARIES:
-        if importlib.util.find_spec(name) is None:
+        if not _is_there(name):
             raise _missing(name)
 
 
 def library_versions() -> dict[str, str]:
-    """Versions by distribution name, sorted. Raises MissingExtraError when one is not there."""
-    check_libraries()
-    return {name: importlib.metadata.version(name) for name in sorted(LIBRARIES)}
+    """Versions of the libraries that are installed, by distribution name, sorted."""
+    return {name: importlib.metadata.version(name) for name in sorted(LIBRARIES) if _is_there(name)}
+
+
+def _is_there(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
 
 
 def _missing(name: str) -> MissingExtraError:
