@@ -19,8 +19,10 @@ from replay.core.types import Json
 __all__ = ["Document", "Folder", "kind_of", "load_file", "read_document", "read_lines", "suite_lists"]
 
 MAX_FILE_BYTES: Final = 256 << 20
+_LICENCE_BYTES: Final = 64 << 10
 _SUFFIXES: Final = (".json", ".jsonl")
-_LICENCE: Final = "MIT"
+_LICENCES: Final = {"MIT": "MIT", "Apache License": "Apache-2.0"}
+"""What a note or a licence file holds, to its SPDX expression."""
 
 Document = Json
 
@@ -38,8 +40,10 @@ class Folder:
             )
         self.by_kind: dict[str, dict[str, Document]] = {}
         self.ignored: list[str] = []
+        self._folder_licence = _read_licence(root)
         self._records: dict[str, int] = {}
         self._digests: dict[str, str] = {}
+        self._licences: dict[str, str] = {}
         for path in sorted(p for p in root.rglob("*") if p.suffix in _SUFFIXES and p.is_file()):
             self._read(root, path)
 
@@ -54,6 +58,7 @@ class Folder:
         if not kind:
             self.ignored.append(name)
             return
+        self._licences[name] = _stated_licence(document) or self._folder_licence
         self._digests[name] = f"sha256:{hashlib.sha256(data).hexdigest()}"
         self.by_kind.setdefault(kind, {})[name] = document
 
@@ -69,9 +74,28 @@ class Folder:
     def sources(self) -> tuple[SourceFile, ...]:
         """Every file that was used."""
         return tuple(
-            SourceFile(path=name, digest=digest, records=self._records.get(name, 0), licence=_LICENCE)
+            SourceFile(
+                path=name, digest=digest, records=self._records.get(name, 0), licence=self._licences[name]
+            )
             for name, digest in sorted(self._digests.items())
         )
+
+
+def _read_licence(root: Path) -> str:
+    path = root / "LICENSE"
+    if not path.is_file() or path.is_symlink():
+        return "NOASSERTION"
+    return _spdx(path.read_bytes()[:_LICENCE_BYTES].decode("utf-8", "replace")) or "NOASSERTION"
+
+
+def _stated_licence(document: Document) -> str:
+    """The licence a file states itself, in `licence_note`."""
+    note = document.get("licence_note") if isinstance(document, dict) else None
+    return _spdx(note) if isinstance(note, str) else ""
+
+
+def _spdx(text: str) -> str:
+    return next((expression for mark, expression in _LICENCES.items() if mark in text), "")
 
 
 def kind_of(document: Document) -> str:  # noqa: PLR0911

@@ -38,7 +38,6 @@ FIXTURE: Final[Mapping[str, Json]] = {
 """The session that upstream's tests start in. `genome` names one of ours that a world can execute on."""
 
 _OPTIONS: Final = ("suites",)
-_LICENCE: Final = "MIT"
 
 
 class CodeXomicsImporter:
@@ -99,7 +98,7 @@ class _Import:
             outputs=tuple(outputs),
             report=self._report(tasks, registry_hash, outputs),
             sources=self._folder.sources,
-            licences={"upstream data": _LICENCE},
+            licences={source.path: source.licence for source in self._folder.sources},
         )
 
     def _task(self, key: str, retriever: Retriever, registry_hash: str) -> Task:
