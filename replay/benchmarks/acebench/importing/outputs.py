@@ -174,10 +174,14 @@ def _decode(line: str, place: str, faults: Faults) -> dict[str, Json] | None:
     except CanonicalError as error:
         faults.add(error.what, where=f"{place} {error.where}".rstrip(), expected=_EXPECTED)
         return None
-    if not isinstance(data, dict) or not isinstance(data.get("id"), str):
+    if not isinstance(data, dict) or not isinstance(data.get("id"), str) or _has_wrong_language(data):
         faults.add("no record with an id", where=place, expected=_EXPECTED)
         return None
     return data
+
+
+def _has_wrong_language(data: dict[str, Json]) -> bool:
+    return data.get("language", "en") not in LANGUAGES
 
 
 def _read_place(root: Path, file: Path) -> tuple[str, str, int]:
@@ -216,9 +220,10 @@ def _output_of(line: _Line, tasks: Mapping[str, Task], faults: Faults) -> Output
 
 def _find_task(line: _Line, tasks: Mapping[str, Task], faults: Faults) -> Task | None:
     name = line.data["id"]
-    if name in tasks:
-        return tasks[name]
     said = line.data.get("language", line.language)
+    known = tasks.get(task_id(said, name)) or tasks.get(name)
+    if known is not None:
+        return known
     found = [
         task_id(language, name)
         for language in LANGUAGES

@@ -91,7 +91,7 @@ def _arguments(words: list[str], at: int) -> tuple[dict[str, Json], int]:
     found: dict[str, Json] = {}
     while words[at] != ")":
         name, word = words[at], words[at + 2]
-        if words[at + 1] != "=" or name in found or not _is_name(name):
+        if words[at + 1] != "=" or name in found or name in _KEYWORDS or not name.isidentifier():
             raise _NotPlain
         if word[0] in _QUOTES and len(word) > 1:
             found[name] = word[1:-1]
@@ -103,6 +103,8 @@ def _arguments(words: list[str], at: int) -> tuple[dict[str, Json], int]:
             at += 1
         elif word != ")":
             raise _NotPlain
+    if not "".join(found).isascii():
+        raise _NotPlain  # Python folds letters of other scripts into one form
     return found, at + 1
 
 
@@ -115,6 +117,8 @@ def _value(words: list[str], at: int, depth: int) -> tuple[Json, int]:
         return _list(words, at + 1, depth + 1)
     if word in _CONSTANTS:
         return _CONSTANTS[word], at + 1
+    if word.isdigit() and word.isascii() and word[0] != "0":
+        return int(word), at + 1
     if _NUMBER.fullmatch(word) is None:
         raise _NotPlain
     return float(word) if "." in word else int(word), at + 1

@@ -46,13 +46,13 @@ def _check_one_truth(calls: Sequence[Call], truth: Json, find_tool: FindTool) ->
         raise OfficialCrashError("AttributeError")
     if len(calls) != len(truth):
         return "wrong functions number"
-    wanted = [(strip_number(name), name, arguments) for name, arguments in truth.items()]
-    if len(wanted) == 1:
-        name, full_name, arguments = wanted[0]
+    if len(truth) == 1:
+        ((full_name, arguments),) = truth.items()
         called, given = calls[0]
-        if called != name:
+        if called != strip_number(full_name):
             return "function_mismatch"
         return _check_call(called, given, arguments, tool=find_tool(full_name))
+    wanted = [(strip_number(name), name, arguments) for name, arguments in truth.items()]
     if sorted([name for name, _ in calls]) != sorted([name for name, _, _ in wanted]):
         return "function_mismatch"
     for name, full_name, arguments in wanted:
