@@ -138,8 +138,8 @@ def test_a_flipped_byte_is_named(tmp_path: Path) -> None:
 
 def test_shipped_archives_tables_and_rows_are_listed() -> None:
     """Without a name all shipped archives; with one its tables; with a table its row ids."""
-    (shipped,) = run_command("archive", "list", "--json").documents
-    assert (MINI, "stabletoolbench") == (shipped["archive"], shipped["benchmark"])
+    shipped = run_command("archive", "list", "--json").documents
+    assert (MINI, "stabletoolbench") in [(archive["archive"], archive["benchmark"]) for archive in shipped]
     tables = {
         table["name"]: table["rows"]
         for table in run_command("archive", "list", MINI, "--json").document["tables"]

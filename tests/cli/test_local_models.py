@@ -14,9 +14,8 @@ from replay.engine.rundir.reading import load_run
 from replay.store.snapshots import SnapshotStore
 from replay.wiring.checking import CheckedRun, check_run
 from replay.wiring.freezing import Below, freeze_folder
-from replay.wiring.library import locate_stores, open_library
+from replay.wiring.library import find_archive, locate_stores, open_library
 from replay.wiring.modes import parse_modes
-from replay.wiring.places import shipped_archives
 from replay.wiring.reopening import RunSources
 from replay.wiring.runs import RunReport, RunRequest, execute_run
 from tests.support.commands import MINI
@@ -218,7 +217,7 @@ def test_who_names_a_judge_is_judged_by_it(site: Site) -> None:
 
 def archive_judge(site: Site) -> str:
     """Name of the shipped judge."""
-    with open_library(locate_stores(shipped_archives()[0], home=site.stores)[0]) as library:
+    with open_library(locate_stores(find_archive("stabletoolbench"), home=site.stores)[0]) as library:
         return next(iter(library.judges()))
 
 

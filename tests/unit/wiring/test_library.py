@@ -17,7 +17,7 @@ from replay.wiring.places import shipped_archives
 from tests.support.archives import make_archive, make_facts
 from tests.support.libraries import freeze_library, make_candidate, make_output, opened
 
-MINI = shipped_archives()[0]
+MINI = next(path for path in shipped_archives() if path.stem == "stabletoolbench-mini-1.0")
 
 
 @pytest.mark.parametrize("reference", [str(MINI), MINI.stem, "stabletoolbench-mini", "stabletoolbench"])
@@ -33,7 +33,7 @@ def test_a_path_that_is_not_there_stays_a_path() -> None:
 
 def test_a_wrong_name_lists_and_suggests() -> None:
     """The shipped archives are listed, and the closest is named."""
-    with pytest.raises(InputError, match=r"one of: stabletoolbench-mini-1\.0; next: did you mean stable"):
+    with pytest.raises(InputError, match=r"one of: .*stabletoolbench-mini-1\.0.*; next: did you mean stable"):
         find_archive("stabletoolbench-mini-1.1")
 
 
