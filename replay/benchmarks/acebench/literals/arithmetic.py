@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -54,6 +55,7 @@ _BUILTINS: Final[Mapping[str, Callable[..., Any]]] = {
     "str": str,
     "sum": sum,
 }
+_PLACES: Final = re.compile("%[sdr%]")
 _SEQUENCES: Final = (str, bytes, list, tuple)
 
 
@@ -101,7 +103,9 @@ def _check_size(op: ast.operator, left: Any, right: Any) -> None:
         too_large = isinstance(times, int) and len(sequence) * times > MAX_ITEMS
     elif isinstance(op, ast.Mod) and isinstance(left, (str, bytes)):
         # A width such as %999999999d asks for as many characters.
-        raise LiteralError("a text with places to fill in, which is no literal")
+        if _PLACES.sub("", str(left)).count("%"):
+            raise LiteralError("a text with places of a width to fill in")
+        too_large = False
     else:
         too_large = False
     if too_large:

@@ -99,6 +99,16 @@ def test_a_folder_without_data_and_unknown_options_are_refused(tmp_path: Path) -
         _load(tmp_path, language="de")
 
 
+def test_a_whole_checkout_has_its_data_one_folder_deeper(tmp_path: Path) -> None:
+    """And its licence beside it."""
+    write_ace_folder(tmp_path / "data_all")
+    (tmp_path / "LICENSE.md").write_text("Permission is hereby granted, free of charge, to", encoding="utf-8")
+    result = _load(tmp_path)
+    assert {"upstream data": "MIT"} == result.licences
+    assert all(source.path.startswith("data_all/data_") for source in result.sources)
+    assert 34 == len(result.tasks)
+
+
 def test_one_language_can_be_taken_alone(tmp_path: Path) -> None:
     """The other is not read."""
     result = _load(write_ace_folder(tmp_path), language="zh")
