@@ -6,7 +6,7 @@ import json
 import random
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replay.benchmarks.metatool.importing.embeddings import NeighbourTable
@@ -97,6 +97,7 @@ def test_draws_are_those_of_python(seed: int, size: int, data: st.DataObject) ->
     assert shuffled == ours
 
 
+@settings(max_examples=12)
 @given(st.integers(31, 60), st.randoms(use_true_random=False))
 def test_lists_keep_their_rules(size: int, noise: random.Random) -> None:
     """Truth first; the removed tool nowhere; both wanted ones once."""
