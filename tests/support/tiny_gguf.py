@@ -19,6 +19,7 @@ from tests.support.gguf_bytes import Entry, Tensor, write_gguf
 __all__ = [
     "KINDS",
     "VOCABULARY",
+    "write_doubled_word",
     "write_tiny_embedder",
     "write_tiny_llama",
     "write_tiny_mamba",
@@ -123,14 +124,15 @@ _TOKEN_KINDS: Final = [2, 3, 3, *[6] * 256, *[1] * len(_words())]
 _SCORES: Final = [0.0] * 259 + [float(-place) for place in range(len(_words()))]
 
 
-def write_tiny_llama(path: Path, kind: str = "Q8_0", *, seed: int = 1) -> Path:
-    """Write a transformer of the llama kind with all matrices of one type."""
+def write_tiny_llama(path: Path, kind: str = "Q8_0", *, seed: int = 1, template: str = "") -> Path:
+    """Write a transformer of the llama kind with all matrices of one type, and a chat template if asked."""
     noise = random.Random(f"{seed} {kind}")  # noqa: S311  weights of a test model
     tensors = [_matrix(noise, kind, "token_embd.weight", WIDTH, len(VOCABULARY))]
     for layer in range(LAYERS):
         tensors += _layer(noise, kind, f"blk.{layer}.")
     tensors.append(_norm(noise, "output_norm.weight", WIDTH))
-    return write_gguf(path, _metadata("llama"), tensors)
+    more = [Entry("tokenizer.chat_template", "string", template)] if template else []
+    return write_gguf(path, [*_metadata("llama"), *more], tensors)
 
 
 def write_tiny_sliding(path: Path, kind: str = "Q4_K", *, seed: int = 1, window: int = 32) -> Path:
@@ -192,6 +194,15 @@ def write_tiny_embedder(path: Path, *, seed: int = 1) -> Path:
         tensors += _layer(noise, "Q8_0", f"blk.{layer}.")
     tensors.append(_norm(noise, "output_norm.weight", WIDTH))
     return write_gguf(path, (*_metadata("llama"), Entry("llama.pooling_type", "u32", 1)), tensors)
+
+
+def write_doubled_word(path: Path) -> Path:
+    """Write a file on which the library ends its process: one word of its vocabulary comes twice."""
+    words = [*VOCABULARY[:-1], VOCABULARY[-2]]
+    metadata = [
+        Entry(*entry[:2], words) if entry.key.endswith(".tokens") else entry for entry in _metadata("llama")
+    ]
+    return write_gguf(path, metadata, [_norm(random.Random(1), "output_norm.weight", WIDTH)])  # noqa: S311
 
 
 def write_vocabulary_only(path: Path) -> Path:

@@ -28,7 +28,7 @@ __all__ = ["RECIPE", "REFUSED", "SelfTestCheck", "SelfTestReport", "run_selftest
 
 REFUSED: Final = "refused"
 
-RECIPE: Final = 2
+RECIPE: Final = 3
 """Of the checks: what another recipe found is not taken for a result of this one."""
 
 _MODULE: Final = "replay.llm.llamacpp.selftest_process"

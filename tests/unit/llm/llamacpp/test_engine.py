@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,11 @@ from tests.support.weights import need_binding, need_model
 
 pytestmark = pytest.mark.model
 
-WRITERS = {"llama": write_tiny_llama, "sliding": write_tiny_sliding, "mamba": write_tiny_mamba}
+WRITERS: dict[str, Callable[[Path], Path]] = {
+    "llama": write_tiny_llama,
+    "sliding": write_tiny_sliding,
+    "mamba": write_tiny_mamba,
+}
 
 
 @pytest.fixture(scope="module")
