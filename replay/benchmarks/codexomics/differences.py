@@ -65,6 +65,10 @@ _TEXTS: Final = {
         "the label of a tolerated highlight is the only text compared with its case",
         "it names the selected gene like every other text would",
     ),
+    "honest_evidence": (
+        "of evidence fields that contradict each other the first one read holds",
+        "a success flag beside an error is no evidence of success",
+    ),
     "writing_extras": (
         "the read-only list holds tools that write files or views",
         "what writes is not read-only",

@@ -81,6 +81,8 @@ class ObservedCall(Record, frozen=True, kw_only=True):
     has_result: bool = False
     schema_valid: bool | None = None
     """What the record itself says; None: to be validated."""
+    is_contradicted: bool = False
+    """Its evidence fields say opposite things of its execution."""
     broken_arguments: bool = False
     """The arguments were text that is no JSON object; upstream takes them for {}."""
 

@@ -16,7 +16,16 @@ from replay.core.errors import CanonicalError, InputError
 from replay.core.protocols import SourceFile
 from replay.core.types import Json
 
-__all__ = ["Document", "Folder", "kind_of", "load_file", "read_document", "read_lines", "suite_lists"]
+__all__ = [
+    "Document",
+    "Folder",
+    "app_records",
+    "kind_of",
+    "load_file",
+    "read_document",
+    "read_lines",
+    "suite_lists",
+]
 
 MAX_FILE_BYTES: Final = 256 << 20
 _LICENCE_BYTES: Final = 64 << 10
@@ -113,11 +122,27 @@ def kind_of(document: Document) -> str:  # noqa: PLR0911
         return "report"
     if isinstance(document.get("tool_results"), list):
         return "results"
+    if _app_records(document) is not None:
+        return "app"
     if "ideal_runs" in document or "wrong_runs" in document:
         return "golden"
     if isinstance(document.get("tools"), (dict, list)):
         return "registry"
     return "suites" if any(True for _ in suite_lists(document)) else ""
+
+
+def _app_records(document: Document) -> list[Json] | None:
+    """In-app records of a document that holds them under `results` or `testResults`."""
+    for name in ("results", "testResults"):
+        listed = document.get(name) if isinstance(document, dict) else None
+        if isinstance(listed, list) and listed and isinstance(listed[0], dict) and "testId" in listed[0]:
+            return listed
+    return None
+
+
+def app_records(document: Document) -> list[Json]:
+    """In-app records: a list of them, or an object that holds one."""
+    return document if isinstance(document, list) else _app_records(document) or []
 
 
 def suite_lists(document: Document) -> Iterator[tuple[str, list[Json]]]:

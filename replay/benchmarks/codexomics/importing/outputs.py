@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from replay.benchmarks.codexomics.importing.files import Document, kind_of, load_file
+from replay.benchmarks.codexomics.importing.files import Document, app_records, kind_of, load_file
 from replay.benchmarks.codexomics.records import task_id
 from replay.benchmarks.codexomics.scoring.pooling import check_one_scope
 from replay.core.errors import InputError
@@ -72,6 +72,7 @@ def document_outputs(document: Document, name: str, tasks: Mapping[str, Task]) -
         return _golden(document, name, tasks)
     summary = document["summary"] if kind == "report" else {}
     records = document["records"] if kind == "report" else document
+    records = app_records(document) if kind == "app" else records
     if kind not in ("report", "records", "app"):
         raise InputError("no known form of output", where=name, expected=_EXPECTED)
     candidate = _candidate(summary, name)

@@ -155,10 +155,14 @@ class _Case:
             parameter_matches=sum(1 for match in matches if match.arguments and match.arguments.match),
             schema_valid=sum(1 for faults in self._faults if not faults),
             executed=sum(1 for call in found if call.executed),
-            succeeded=sum(1 for call in found if call.executed and call.success is True),
+            succeeded=sum(1 for call in found if self._succeeded(call)),
             failed=sum(1 for call in found if call.executed and call.success is False),
             sequence_ok=len(found) == len(steps) > 0 if self._tier.is_completion else in_order,
         )
+
+    def _succeeded(self, call: ObservedCall) -> bool:
+        doubted = self._rules.honest_evidence and call.is_contradicted
+        return call.executed and call.success is True and not doubted
 
     def _passes(self, counts: Counts, unexpected: list[int]) -> bool:
         """The tier's pass conditions; extra calls fail a strict tier by its sequence already."""

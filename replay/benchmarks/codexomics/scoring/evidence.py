@@ -52,8 +52,10 @@ def read_evidence(record: Mapping[str, Json]) -> Evidence:
         facts = [item] if joined is None else [item, joined]
         executed = all_ran or any(_ran(fact) for fact in facts)
         success, odd = _success(facts)
-        if odd or (success is not None and any(fact.get("executed") is False for fact in facts)):
-            contradictions.append(f"call {index} ({name}): {odd or 'has an outcome and was not executed'}")
+        if success is not None and any(fact.get("executed") is False for fact in facts):
+            odd = odd or "it has an outcome and was not executed"
+        if odd:
+            contradictions.append(f"call {index} ({name}): {odd}")
         parameters, broken = parse_arguments(_first(item, _ARGUMENTS, _function(item)))
         broken = broken or item.get("broken_arguments") is True
         results = [fact["result"] for fact in facts if fact.get("result") is not None]
@@ -67,6 +69,7 @@ def read_evidence(record: Mapping[str, Json]) -> Evidence:
                 result=results[0] if results else None,
                 has_result=bool(results),
                 schema_valid=valid if isinstance(valid, bool) else None,
+                is_contradicted=bool(odd),
                 broken_arguments=broken,
             )
         )

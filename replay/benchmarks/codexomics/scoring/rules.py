@@ -45,6 +45,8 @@ class Rules(Record, frozen=True, kw_only=True):
     """Under the strict tiers a further key must hold its schema's default (defect 14)."""
     label_case: bool = False
     """The label of a tolerated highlight ignores case like every other text (defect 15)."""
+    honest_evidence: bool = False
+    """A call whose evidence fields contradict each other is not seen to have succeeded."""
     writing_extras: bool = False
     """Tools that write files or views are not read-only (defect 16)."""
 

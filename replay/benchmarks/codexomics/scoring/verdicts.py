@@ -38,13 +38,13 @@ def judge_outcome(task: Task, outcome: Json, tier: Tier, *, trial: int) -> tuple
             *unscored_verdicts(task, trial, Unscored.MISSING_OUTPUT)[:2],
             _recall_verdict(task, data, trial, data.retrieval.selected, {}),
         )
-    record, scope = _parts(task, outcome)
+    record, reported = _parts(task, outcome)
     evidence = read_evidence(record)
-    scope = {"tier": tier.value, **_scope(data, scope)}
+    scope = {"tier": tier.value, **_scope(data, reported)}
     registry = data.make_registry(trusts_record=_other_registry(data, outcome))
     official = assess(data.test, evidence.calls, tier, registry)
     corrected = assess(data.test, evidence.calls, tier, registry, rules=CORRECTED)
-    detail = _detail(data, record, evidence, official, scope)
+    detail = {"scope": scope, **_detail(data, record, evidence, official, reported)}
     strict_detail = {
         "scope": scope,
         "evaluation": evaluation_json(corrected, evidence.calls),
@@ -125,10 +125,9 @@ def _detail(
     record: Mapping[str, Json],
     evidence: Evidence,
     official: Assessment,
-    scope: Mapping[str, Json],
+    reported: Mapping[str, Json],
 ) -> dict[str, Json]:
     detail: dict[str, Json] = {
-        "scope": dict(scope),
         "evaluation": evaluation_json(official, evidence.calls, _retrieval_json(data)),
         "evidence": evidence.source,
         "baselines": _baselines(data.test, official.asked_tier, OFFICIAL),
@@ -143,18 +142,20 @@ def _detail(
         detail["unknown_tools"] = unknown
     if record.get("api_error"):
         detail["api_error"] = record["api_error"]
-    stored = _stored(record, official)
+    if official.score == 0 and any(call.executed for call in evidence.calls):
+        detail["review"] = "0 points although tools ran"
+    stored = _stored(record, official, reported.get("scorer"))
     return detail | ({"stored": stored} if stored else {})
 
 
-def _stored(record: Mapping[str, Json], official: Assessment) -> dict[str, Json]:
+def _stored(record: Mapping[str, Json], official: Assessment, scorer: Json) -> dict[str, Json]:
     """What a stored verdict says, and whether ours is the same: only one scorer and tier compare."""
     evaluation = record.get("evaluation")
     if not isinstance(evaluation, dict) or not isinstance(evaluation.get("success"), bool):
         return {}
     details = evaluation.get("details")
     details = details if isinstance(details, dict) else {}
-    scorer, tier = details.get("scoringMode"), details.get("assessmentTier")
+    scorer, tier = details.get("scoringMode", scorer), details.get("assessmentTier")
     stored: dict[str, Json] = {name: evaluation.get(name) for name in ("success", "score", "maxScore")}
     stored |= {"scorer": scorer, "tier": tier}
     if scorer not in (None, OFFICIAL_SCORER):

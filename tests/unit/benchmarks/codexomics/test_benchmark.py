@@ -186,6 +186,31 @@ def test_unusable_outputs_are_refused(tmp_path: Path, documents: list[Json], mat
         BENCH.read_outputs(write_reports(tmp_path, *documents), {TASK.id: TASK})
 
 
+def test_a_report_of_another_scorer_is_scored_again(tmp_path: Path) -> None:
+    """What it says is named by its scorer, whoever wrote it into the summary."""
+    stored = {"success": False, "score": 0, "maxScore": 5}
+    report = {"summary": {"scorer": "strict-automatic-v3"}, "records": [record(evaluation=stored)]}
+    (output,) = BENCH.read_outputs(write_reports(tmp_path, report), {TASK.id: TASK})
+    score = evaluate(BENCH.outcome_of(output, TASK))[0].compat
+    assert (1.0, "another-scorer", "strict-automatic-v3") == (
+        score.value,
+        score.detail["stored"]["outcome"],
+        score.detail["stored"]["scorer"],
+    )
+
+
+@pytest.mark.parametrize("wrap", [list, lambda records: {"results": records}])
+def test_in_app_results_are_read(tmp_path: Path, wrap: Json) -> None:
+    """In-app records name their test by testId and their calls by what ran."""
+    actual = {
+        "executedFunctionCalls": [{"tool_name": "zoomIn", "parameters": {"factor": 2}, "success": True}]
+    }
+    app = {"testId": "t1", "suiteId": "automatic_simple", "actualResult": actual}
+    (output,) = BENCH.read_outputs(write_reports(tmp_path, wrap([app])), {TASK.id: TASK})
+    (accuracy, *_) = evaluate(BENCH.outcome_of(output, TASK), tier="task-completion-execution")
+    assert 1.0 == accuracy.compat.value
+
+
 def test_an_id_of_two_suites_needs_its_suite(tmp_path: Path) -> None:
     """A record without a suite is refused where two suites have its test."""
     tasks = {f"{suite}/t1": TASK for suite in ("a", "b")}

@@ -19,6 +19,7 @@ TABS = steps(("open_new_tab", {}), ("switch_to_tab", {"tab_id": "{open_new_tab.t
 FLOW = steps(("get_sequence", {}), ("translate_dna", {"dna": "{get_sequence.sequence}"}))
 
 CASES: list[tuple[str, dict[str, Json], tuple[ObservedCall, ...], bool]] = [
+    ("honest_evidence", single("a"), (replace(call("a", True, True), is_contradicted=True),), False),
     (
         "alternative_values",
         single("navigate_to_position", position=9),
