@@ -150,7 +150,7 @@ def play_scripted(
 def _turn(turn: Json) -> ScriptedTurn:
     if "calls" in turn:
         calls = tuple(ScriptedCall(name=c["name"], arguments=c["arguments"]) for c in turn["calls"])
-        return ScriptedTurn(tool_calls=calls)
+        return ScriptedTurn(content=turn.get("beside"), tool_calls=calls)
     if turn.get("end"):
         return ScriptedTurn(tool_calls=(ScriptedCall(name="end_conversation", arguments={}),))
     return ScriptedTurn(content=turn["say"])

@@ -72,8 +72,8 @@ class Bus:
     def user_messages(self) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
         """Demonstrations and the conversation as the user knows them, roles as the assistant sees them."""
         entries = self.seen_by(USER)
-        shown = [entry for entry in entries if entry.row["visible_to"] == [USER]]
-        own = [entry for entry in entries if entry.row["visible_to"] != [USER]]
+        shown = [entry for entry in entries if entry.row.get("visible_to") == [USER]]
+        own = [entry for entry in entries if entry.row.get("visible_to") != [USER]]
         return _spoken(shown), _spoken(own)
 
 

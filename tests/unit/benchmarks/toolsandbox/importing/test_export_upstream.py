@@ -59,7 +59,7 @@ def make_named() -> dict[str, Any]:
         {"sandbox_message_index": at, "sender": s, "recipient": r, "content": c, "visible_to": v}
         for at, (s, r, c, v) in enumerate(said)
     ]
-    tables = {
+    tables: dict[str, list[Any]] = {
         "SETTING": [SETTING],
         "CONTACT": [],
         "MESSAGING": [],
