@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from replay.benchmarks.toolsandbox.records import Constraint, Ending, Milestone, Override, Scenario
-from replay.benchmarks.toolsandbox.world.schema import SANDBOX
+from replay.benchmarks.toolsandbox.world.schema import COLUMNS, SANDBOX
 from replay.benchmarks.toolsandbox.world.tables import Tables
 
 __all__ = [
@@ -107,7 +107,7 @@ def make_tables(messages: Iterable[Mapping[str, Any]], changes: Iterable[Mapping
     for number, message in enumerate(messages):
         for change in waiting:
             if change["at"] == number:
-                tables.replace(change["database"], change["rows"])
+                tables.replace(change["database"], _full(change["database"], change["rows"]))
         row = {name: value for name, value in message.items() if name != "tool_trace"}
         traces = message.get("tool_trace")
         shown = [message["sender"], message["recipient"]]
@@ -125,6 +125,10 @@ def with_trace_texts(traces: Any) -> list[str] | None:
     if traces is None:
         return None
     return [trace if isinstance(trace, str) else json.dumps(trace) for trace in traces]
+
+
+def _full(table: str, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{column: row.get(column) for column in COLUMNS[table]} for row in rows]
 
 
 def _pairs(edges: Sequence[Sequence[int]] | None) -> tuple[tuple[int, int], ...] | None:
