@@ -47,12 +47,15 @@ def pair_calls(
 
     Source:  spec 6.3 and 6.4. Ordered steps: the next call of the tool after the last one found. Order-free
              steps: the first unused call that matches, else the first unused one of the tool.
-             Differs: with `best` order-free steps are paired for as many matches as can be had.
+             Differs: with `best` order-free steps are paired for as many matches as can be had, and under the
+             strict tiers inside their own window.
     """
     pairs: list[int | None] = [None] * len(steps)
     used: set[int] = set()
     free = [i for i, step in enumerate(steps) if completion or step.is_order_free]
     if best:
+        if not completion:
+            fits = _inside_windows(steps, calls, fits)
         for index, j in _best_pairs(steps, calls, fits, free, completion=completion).items():
             pairs[index] = j
             used.add(j)
@@ -84,6 +87,14 @@ def _windows(steps: Sequence[ExpectedCall]) -> Iterator[tuple[int, int]]:
             end += 1
         yield start, end
         start = end
+
+
+def _inside_windows(steps: Sequence[ExpectedCall], calls: Sequence[ObservedCall], fits: Fits) -> Fits:
+    """Hold order-free steps to their window where the sequence is exact: there places are the same."""
+    if not is_exact_sequence(steps, calls):
+        return fits
+    window = {i: range(start, end) for start, end in _windows(steps) for i in range(start, end)}
+    return lambda i, j: j in window[i] and fits(i, j)
 
 
 def _covers(steps: Sequence[ExpectedCall], tools: Sequence[str]) -> bool:

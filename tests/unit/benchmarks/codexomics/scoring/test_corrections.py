@@ -112,6 +112,14 @@ def test_a_known_toggle_counts_by_what_it_came_to() -> None:
     assert [True, False] == [judge(test, item, rules=CORRECTED).success for item in made]
 
 
+def test_order_free_steps_match_inside_their_own_window() -> None:
+    """Arguments swapped across an ordered step are wrong, although the names are in order."""
+    test = steps(("t", {"k": 1}), ("b", {}), ("t", {"k": 2}), free=["t"])
+    calls = (call("t", k=2), call("b"), call("t", k=1))
+    found = [judge(test, *calls, tier=Tier.CONTRACT, rules=rules).success for rules in (OFFICIAL, CORRECTED)]
+    assert [True, False] == found
+
+
 def test_recovery_is_counted() -> None:
     """A rejected call that is put right is set aside and counted."""
     schemas = {"a": {"required": ["k"]}}
