@@ -117,10 +117,12 @@ class RelationScorer:
         return [_fill_nulls(constraint.database, row) for row in full]
 
     def _keyed(self, constraint: Constraint, rows: Sequence[Row]) -> list[_Keyed]:
+        """Give each row every column of its table, beside all its values as a key."""
         columns = COLUMNS[constraint.database]
+        full: list[Row] = [{name: row.get(name) for name in columns} for row in rows]
         if "null-filled" not in self._rules:
-            rows = [_fill_nulls(constraint.database, row) for row in rows]
-        return [(tuple(_as_key(row.get(name)) for name in columns), row) for row in rows]
+            full = [_fill_nulls(constraint.database, row) for row in full]
+        return [(tuple(_as_key(value) for value in row.values()), row) for row in full]
 
     def _is_same(self, table: str, rows: Sequence[Row], reference: Sequence[Row]) -> bool:
         columns = COLUMNS[table]
