@@ -40,12 +40,12 @@ def read_outputs(path: Path, tasks: Mapping[str, Task]) -> tuple[Output, ...]:
     """
     if path.is_dir():
         found = list(_read_folder(path))
-    elif path.name.endswith(".jsonl"):
-        found = list(_read_lines(path))
-    elif path.is_file():
-        found = [_context_output(path, _read_json(path), path.parent.parent.parent, None)]
-    else:
+    elif not path.is_file():
         raise InputError("no such file or folder", where=path.name, expected=_EXPECTED)
+    elif path.suffix == ".jsonl":
+        found = list(_read_lines(path))
+    else:
+        found = [_context_output(path, _read_json(path), path.parent.parent.parent, None)]
     seen: dict[tuple[str, str, int], str] = {}
     for output in found:
         key = (output.candidate, output.task, output.trial)
