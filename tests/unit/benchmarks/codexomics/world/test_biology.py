@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from replay.benchmarks.codexomics.world.biology import OwnBiology, SequenceFault, entropy, gc_fraction
 from replay.benchmarks.codexomics.world.biopython import open_biology
 from replay.benchmarks.codexomics.world.genome import load_genome
-from replay.core.errors import InputError
+from replay.core.errors import InputError, MissingExtraError
 
 OWN = OwnBiology()
 
@@ -53,6 +55,13 @@ def test_an_unknown_biology_is_refused() -> None:
     """There are two implementations."""
     with pytest.raises(InputError, match="own or biopython"):
         open_biology("other")
+
+
+def test_without_the_package_the_option_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only who asks for the larger tables needs the extra, and is told how to get it."""
+    monkeypatch.setitem(sys.modules, "Bio", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'replay-bench\[genome\]'"):
+        open_biology("biopython")
 
 
 def test_both_implementations_agree() -> None:
