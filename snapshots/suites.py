@@ -112,6 +112,82 @@ SUITES: Final = (
             Play(candidate="gold", user="plain"),
             Play(candidate="talker", user="plain"),
         ),
+        models=(
+            ModelPlay(
+                model="smollm2-135m",
+                options={"max_tokens": 32, "user_max_tokens": 24},
+                select=(
+                    "wifi_goes_off",
+                    "is_cellular_on",
+                    "battery_saving_on",
+                    "location_goes_off",
+                    "add_a_contact",
+                    "who_has_this_number",
+                    "text_a_number",
+                    "days_in_between",
+                    "miles_to_kilometres",
+                    "stock_of_a_company",
+                    "crowns_to_euros",
+                    "holiday_this_year",
+                    "text_a_person",
+                    "remove_a_reminder",
+                    "where_am_i",
+                    "warmth_now",
+                    "text_without_cellular",
+                    "holiday_without_wifi",
+                    "text_in_two_steps",
+                    "wifi_back_and_forth",
+                    "no_way_to_know_the_place",
+                    "no_tool_to_remove",
+                    "no_clock",
+                    "no_number_and_no_book",
+                ),
+                speaks_as_user=True,
+                live=("wifi_goes_off", "no_clock"),
+            ),
+        ),
+    ),
+    Suite(
+        name="acebench-mini",
+        version="1.0",
+        benchmark="acebench",
+        plays=(
+            Play(candidate="gold", user="townsfolk"),
+            Play(candidate="near-gold", user="townsfolk"),
+        ),
+    ),
+    Suite(
+        name="codexomics-mini",
+        version="1.0",
+        benchmark="codexomics",
+        plays=(
+            Play(candidate="gold", options={"mode": "clean-parity", "tier": "real-tool-execution"}),
+            Play(candidate="wrong", options={"mode": "clean-parity", "tier": "task-completion-execution"}),
+            Play(
+                candidate="recovering",
+                options={"mode": "production-parity", "tier": "task-completion-execution"},
+            ),
+        ),
+        models=(
+            ModelPlay(
+                model="smollm2-135m",
+                # The oracle's budget keeps a small model from going round in circles.
+                options={
+                    "mode": "oracle-assisted",
+                    "expected_tools": "always-present",
+                    "candidates": 4,
+                    "max_tokens": 64,
+                },
+                select=(
+                    "automatic_simple/nav_0[1-9]",
+                    "automatic_simple/tab_01",
+                    "automatic_simple/track_01",
+                    "automatic_simple/find_0[1-5]",
+                    "automatic_simple/seq_0[1-4]",
+                ),
+                live=("automatic_simple/tab_01", "automatic_simple/find_05"),
+            ),
+        ),
     ),
 )
 
