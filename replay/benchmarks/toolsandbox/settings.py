@@ -22,6 +22,8 @@ DEFAULTS: Final[Mapping[str, Json]] = {
     "max_tokens": 1024,
     "user_temperature": 0.0,
     "user_max_tokens": 256,
+    # None: the scenario's own bound, 30 in all of upstream's.
+    "max_messages": None,
 }
 """Options by name."""
 
@@ -49,6 +51,8 @@ def check_settings(settings: Settings) -> Settings:
             if type(value) not in (int, float) or not 0 <= value <= _MAX_TEMPERATURE:
                 raise _bad(f"options.{name}", value, f"a number from 0 to {_MAX_TEMPERATURE}")
             options[name] = float(value)
+        elif name == "max_messages" and value is None:
+            continue
         elif type(value) is not int or not 1 <= value <= _MAX_TOKENS:
             raise _bad(f"options.{name}", value, f"a whole number from 1 to {_MAX_TOKENS}")
     return replace(settings, protocol=PROTOCOL, options=options)

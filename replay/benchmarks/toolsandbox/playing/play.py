@@ -73,7 +73,7 @@ class _Episode:
         self._specs = tuple(augment(spec, scenario.augmentations) for spec in own)
         self._names = {shown.name: true_name(spec) for shown, spec in zip(self._specs, own, strict=True)}
         self._bus = Bus(scenario.messages)
-        self._limit = len(self._bus) + scenario.max_messages
+        self._limit = len(self._bus) + (self._options["max_messages"] or scenario.max_messages)
         self._unsent: list[Entry] = []
         self._active = True
         self._failure: Failure | None = None
