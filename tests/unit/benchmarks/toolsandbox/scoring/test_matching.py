@@ -26,7 +26,7 @@ def said(text: str | None) -> dict[str, Any]:
 
 def replied(*names: str) -> dict[str, Any]:
     """The environment replies to the agent, with a trace a name."""
-    traces = [{"tool_name": name, "arguments": {}, "result": None} for name in names]
+    traces: list[dict[str, Any]] = [{"tool_name": name, "arguments": {}, "result": None} for name in names]
     message = {"sender": "EXECUTION_ENVIRONMENT", "recipient": "AGENT", "content": "None"}
     return {**message, "tool_trace": traces or None}
 
@@ -80,7 +80,7 @@ def test_a_batch_in_another_order() -> None:
     """Replies of one batch may come in any order strictly."""
     messages = [ASKED, CALLED, CALLED, replied("f"), replied("g"), said("ok")]
     found = both(messages, [wants_call("g"), wants_call("f"), wants_text("ok")])
-    assert found == (pytest.approx(2 / 3), 1.0)
+    assert [2 / 3, 1.0] == pytest.approx(found)
 
 
 def test_two_batches_stay_ordered() -> None:
@@ -120,12 +120,11 @@ def test_reference_minus_one_exempts_the_last_milestones_tables() -> None:
     removal = {"database": "CONTACT", "fn": "removal_similarity", "reference": 0, "target": [{"name": "Bob"}]}
     milestones = [{"constraints": [traced]}, {"constraints": [removal]}]
     messages = [ASKED, CALLED, replied("f"), CALLED, replied("rm")]
-    guardrails = [
-        dict.fromkeys(table for table, _ in evaluate(messages, milestones, rules=rules).guardrails[0])
-        for rules in (OFFICIAL, frozenset({"guardrail-exemptions"}))
-    ]
-    assert "CONTACT" not in guardrails[0]
-    assert "CONTACT" not in guardrails[1] or "SETTING" in guardrails[1]
+    official, strict = (
+        {table for table, _ in evaluate(messages, milestones, rules=rules).guardrails[0]}
+        for rules in (OFFICIAL, STRICT)
+    )
+    assert {"CONTACT"} == strict - official
 
 
 def test_ties_go_to_the_earlier_message() -> None:
@@ -148,7 +147,7 @@ def test_no_edges_at_all() -> None:
 def test_a_milestone_that_no_edge_names() -> None:
     """It is never placed, yet the mean divides by it; strictly it is placed."""
     milestones = [wants_call("f"), wants_text("ok"), wants_call("f")]
-    assert (pytest.approx(2 / 3), 1.0) == both(TALK, milestones, [[0, 1]])
+    assert [2 / 3, 1.0] == pytest.approx(both(TALK, milestones, [[0, 1]]))
 
 
 def test_edges_in_a_circle() -> None:
