@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -23,7 +24,13 @@ from replay.benchmarks.acebench.importing.importer import AceBenchImporter
 from replay.benchmarks.acebench.records import MULTI_TURN, NORMAL
 from replay.core.protocols import Settings
 from replay.core.types import Task
-from tests.support.ace_outcomes import drop_optional, gold_outcome, perturbed_outcome, shift_numbers
+from tests.support.ace_outcomes import (
+    drop_optional,
+    gold_outcome,
+    perturbed_outcome,
+    shift_numbers,
+    wrap_texts,
+)
 from tests.support.data import find_shared_data
 
 __all__ = ["run"]
@@ -32,19 +39,29 @@ REPEATS: Final = 5
 
 
 def run() -> dict[str, object]:
-    """Score all normal records with gold, shifted and shortened outputs; best of five, CPU time."""
+    """Score all normal records of four candidates, and of each alone; best of five, CPU time.
+
+    The candidates: the truth itself; numbers shifted; arguments dropped that are not required; texts wrapped
+    in contradicting ones. Where a record has nothing to change they say the truth, so they agree as good
+    candidates do. Alone, no task has been decoded and no output has been seen before.
+    """
     shared = find_shared_data()
     if shared is None or not (shared / "acebench").is_dir():
         return {"skipped": "no upstream ACEBench data (set REPLAY_TEST_DATA)"}
-    import tempfile
-
     result = AceBenchImporter().load(shared / "acebench", {})
     tasks = {task.id: task for task in result.tasks}
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        _write_results(folder, list(tasks.values()))
-        ours_s, ours = _best(lambda: _score_ours(folder, tasks))
-        theirs_s, theirs = _best(lambda: _score_theirs(folder, shared / "acebench"))
+        folders = _write_results(Path(name), list(tasks.values()))
+        together = _compare(folders, tasks, shared / "acebench")
+        alone = {
+            folder.name: _compare([folder], tasks, shared / "acebench")["times_faster"] for folder in folders
+        }
+    return {**together, "times_faster_alone": alone}
+
+
+def _compare(folders: list[Path], tasks: dict[str, Task], data: Path) -> dict[str, Any]:
+    ours_s, ours = _best(lambda: _score_ours(folders, tasks))
+    theirs_s, theirs = _best(lambda: _score_theirs(folders, data))
     return {
         "outputs": len(theirs),
         "same_official_verdicts": ours == theirs,
@@ -63,22 +80,28 @@ def _best(work: Callable[[], dict[str, bool]]) -> tuple[float, dict[str, bool]]:
     return min(times), found
 
 
-def _write_results(folder: Path, tasks: list[Task]) -> None:
-    """Three result folders: the truth itself, numbers shifted, optional arguments dropped."""
+def _write_results(folder: Path, tasks: list[Task]) -> list[Path]:
+    """One result folder a candidate."""
     bench = AceBench()
     normal = [task for task in tasks if task.split.split("/")[1] in NORMAL]
-    for name, change in (("gold", None), ("shifted", shift_numbers), ("short", drop_optional)):
+    for name, change in (
+        ("gold", None),
+        ("shifted", shift_numbers),
+        ("short", drop_optional),
+        ("wrapped", wrap_texts),
+    ):
         outcomes = []
         for task in normal:
             changed = None if change is None else perturbed_outcome(task, change)
             outcomes.append((task, 0, changed or gold_outcome(task)))
         bench.write_outputs(outcomes, folder / name, "result")
+    return sorted(folder.iterdir())
 
 
-def _score_ours(folder: Path, tasks: dict[str, Task]) -> dict[str, bool]:
+def _score_ours(folders: list[Path], tasks: dict[str, Task]) -> dict[str, bool]:
     bench, found = AceBench(), {}
     settings = bench.check_settings(Settings())
-    for run_folder in sorted(folder.iterdir()):
+    for run_folder in folders:
         for output in bench.read_outputs(run_folder, tasks):
             task = tasks[output.task]
             play = bench.evaluate(
@@ -111,9 +134,9 @@ Said = dict[str, Any]
 _NESTED: Final = ["array", "tuple", "object", "objectArray"]
 
 
-def _score_theirs(folder: Path, data: Path) -> dict[str, bool]:
+def _score_theirs(folders: list[Path], data: Path) -> dict[str, bool]:
     found = {}
-    for run_folder in sorted(folder.iterdir()):
+    for run_folder in folders:
         for language in ("en", "zh"):
             for category in NORMAL:
                 results = _load(run_folder / f"result_{language}" / f"data_{category}_result.json")

@@ -13,16 +13,7 @@ import msgspec
 from replay.core.errors import InputError
 from replay.core.types import Json, Task
 
-__all__ = ["Case", "CaseBook"]
-
-
-class _Data(msgspec.Struct, frozen=True):
-    id: str
-    category: str
-    function: str
-    ground_truth: str
-    mile_stone: str = "null"
-    involved_classes: tuple[str, ...] = ()
+__all__ = ["Case", "CaseBook", "Errors"]
 
 
 class _Tool(msgspec.Struct, frozen=True):
@@ -33,16 +24,22 @@ class _Tool(msgspec.Struct, frozen=True):
 _decode_tools: Final = msgspec.json.Decoder(list[_Tool]).decode
 
 
+Errors = tuple[str, str]
+"""Names of an official and of a strict error, empty for none."""
+
+
 class Case:
     """One task as checkers see it; decodes each part when it is first looked at."""
 
-    __slots__ = ("_found", "_names", "_tools", "category", "data", "task", "truth")
+    __slots__ = ("_found", "_names", "_tools", "category", "checked", "data", "task", "truth")
 
-    def __init__(self, task: Task, data: _Data) -> None:
+    def __init__(self, task: Task) -> None:
+        """Decode the truth and nothing else. Raises KeyError, TypeError or ValueError for other data."""
         self.task = task
-        self.data = data
-        self.category = data.category
-        self.truth: Json = msgspec.json.decode(data.ground_truth)
+        self.category: str = task.data["category"]
+        self.truth: Json = msgspec.json.decode(task.data["ground_truth"])
+        self.checked: dict[str, Errors] = {}
+        """Errors by the text that was checked."""
         self._tools: list[_Tool] | None = None
         self._names: frozenset[str] | None = None
         self._found: dict[str, Mapping[str, Json] | None] = {}
@@ -51,7 +48,7 @@ class Case:
     def tools(self) -> list[_Tool]:
         """All tools of the task, their parameters not decoded."""
         if self._tools is None:
-            self._tools = _decode_tools(self.data.function)
+            self._tools = _decode_tools(self.task.data["function"])
         return self._tools
 
     @property
@@ -70,7 +67,7 @@ class Case:
     @property
     def alternatives(self) -> tuple[tuple[str, ...], ...]:
         """Lists of milestones, any one of which will do."""
-        stones = msgspec.json.decode(self.data.mile_stone) or []
+        stones = msgspec.json.decode(self.task.data["mile_stone"]) or []
         if stones and isinstance(stones[0], list):
             return tuple(tuple(map(str, stone)) for stone in stones)
         return (tuple(map(str, stones)),)
@@ -95,10 +92,12 @@ class CaseBook:
 
 def _read(task: Task) -> Case:
     try:
-        return Case(task, msgspec.convert(task.data, _Data))
-    except (ValueError, RecursionError) as error:
+        return Case(task)
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise InputError(
-            f"the task's data cannot be read: {error}", where=f"task {task.id}", expected="an ACEBench record"
+            f"the task's data cannot be read: {type(error).__name__} {error}",
+            where=f"task {task.id}",
+            expected="an ACEBench record",
         ) from None
 
 

@@ -9,18 +9,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from replay.benchmarks.acebench.differences import cause_of
-from replay.benchmarks.acebench.literals.official import read_official
-from replay.benchmarks.acebench.literals.plain import Call, read_plain
-from replay.benchmarks.acebench.literals.strict import read_strict
-from replay.benchmarks.acebench.literals.syntax import LiteralError
-from replay.benchmarks.acebench.records import AGENT, MULTI_TURN
-from replay.benchmarks.acebench.scoring.cases import Case, CaseBook
+from replay.benchmarks.acebench.records import AGENT
+from replay.benchmarks.acebench.scoring.call_checks import CRASH, FORMAT_ERROR, check_calls
+from replay.benchmarks.acebench.scoring.cases import Case, CaseBook, Errors
 from replay.benchmarks.acebench.scoring.official_agent import check_end_state, measure_process
-from replay.benchmarks.acebench.scoring.official_calls import check_call_list
 from replay.benchmarks.acebench.scoring.official_special import check_special
 from replay.benchmarks.acebench.scoring.official_values import OfficialCrashError
 from replay.benchmarks.acebench.scoring.strict_agent import check_strict_state, measure_strict_process
-from replay.benchmarks.acebench.scoring.strict_calls import check_strict_calls
 from replay.benchmarks.acebench.scoring.strict_special import check_strict_special
 from replay.core.types import Json, Score, Task, Verdict
 from replay.evaluate.states import Unscored, make_verdict, scored, unscored
@@ -31,7 +26,6 @@ ACCURACY: Final = "accuracy"
 PROCESS: Final = "process"
 METRICS: Final = (ACCURACY, PROCESS)
 
-FORMAT_ERROR: Final = "wrong_output_format"
 _RIGHT: Final = scored(1.0)
 
 
@@ -65,36 +59,31 @@ def without_score(task: Task, category: str, *, trial: int, reason: str) -> tupl
 
 def _judge_text(task: Task, case: Case, output: Json, *, trial: int) -> Verdict:
     is_special = case.category.startswith("special")
-    plain = None if is_special or not isinstance(output, str) else read_plain(output.strip())
-    if not isinstance(output, str):
-        strict_error = FORMAT_ERROR
-    elif is_special:
-        strict_error = check_strict_special(output, case.truth, case.category)
-    else:
-        strict_error = _strict_calls(case, output, plain)
+    official_error, strict_error = _check_refusal(case, output) if is_special else check_calls(case, output)
     strict = _score(strict_error)
+    if official_error.startswith(CRASH):
+        compat, cause = unscored(Unscored.EVALUATOR_CRASH, why=official_error), "evaluator-crash"
+    else:
+        compat, cause = _score(official_error), ""
+        if bool(official_error) != bool(strict_error):
+            cause = cause_of(
+                case.category,
+                official_error,
+                strict_error,
+                several=_has_several(case.truth),
+                flags=task.flags,
+            )
+    return make_verdict(task, trial, metric=ACCURACY, compat=compat, strict=strict, cause=cause)
+
+
+def _check_refusal(case: Case, output: Json) -> Errors:
     try:
-        if is_special:
-            official_error = check_special(output, case.truth, case.category)
-        else:
-            official_error = _official_calls(case, output, plain)
+        official_error = check_special(output, case.truth, case.category)
     except OfficialCrashError as crash:
-        compat = unscored(Unscored.EVALUATOR_CRASH, why=f"CRASH:{crash}")
-        return make_verdict(
-            task, trial, metric=ACCURACY, compat=compat, strict=strict, cause="evaluator-crash"
-        )
-    cause = ""
-    if bool(official_error) != bool(strict_error):
-        cause = cause_of(
-            case.category,
-            official_error,
-            strict_error,
-            several=_has_several(case.truth),
-            flags=task.flags,
-        )
-    return make_verdict(
-        task, trial, metric=ACCURACY, compat=_score(official_error), strict=strict, cause=cause
-    )
+        official_error = f"{CRASH}{crash}"
+    if not isinstance(output, str):
+        return official_error, FORMAT_ERROR
+    return official_error, check_strict_special(output, case.truth, case.category)
 
 
 def _score(error: str) -> Score:
@@ -106,22 +95,6 @@ def _has_several(truth: Json) -> bool:
     return any(isinstance(calls, dict) and len(calls) > 1 for calls in pool)
 
 
-def _official_calls(case: Case, output: Json, plain: list[Call] | None) -> str:
-    try:
-        calls = read_official(output, multi_turn=case.category in MULTI_TURN, plain=plain)
-    except LiteralError:
-        return FORMAT_ERROR
-    return check_call_list(calls, case.truth, case.find_tool)
-
-
-def _strict_calls(case: Case, output: str, plain: list[Call] | None) -> str:
-    try:
-        calls = read_strict(output, plain=plain)
-    except LiteralError:
-        return FORMAT_ERROR
-    return check_strict_calls(calls, case.truth, lambda: case.tool_names)
-
-
 # ---- agents --------------------------------------------------------------------------------------------
 
 
@@ -129,12 +102,12 @@ def _judge_agent(task: Task, case: Case, outcome: Json, *, trial: int) -> tuple[
     result, process = _agent_parts(outcome)
     if process is None:
         return without_score(task, case.category, trial=trial, reason=Unscored.UNUSABLE_OUTPUT)
-    strict = _score(check_strict_state(result, case.truth, case.data.involved_classes))
+    strict = _score(check_strict_state(result, case.truth, tuple(task.data["involved_classes"])))
     try:
         official_error = check_end_state(result, case.truth)
         compat = _score(official_error)
     except OfficialCrashError as crash:
-        official_error = f"CRASH:{crash}"
+        official_error = f"{CRASH}{crash}"
         compat = unscored(Unscored.EVALUATOR_CRASH, why=official_error)
     cause = "evaluator-crash" if compat.value is None else "state-half-compared"
     return (
@@ -150,7 +123,7 @@ def _judge_process(
     strict = (
         unscored(Unscored.DATA_ERROR, why="a milestone that is no call") if share is None else scored(share)
     )
-    if official_error.startswith("CRASH"):
+    if official_error.startswith(CRASH):
         compat = unscored(Unscored.EVALUATOR_CRASH, why=official_error)
     elif not official_error:
         compat = scored(1.0, why="right end state")
@@ -158,7 +131,7 @@ def _judge_process(
         try:
             compat = scored(measure_process(process, case.alternatives))
         except OfficialCrashError as crash:
-            compat = unscored(Unscored.EVALUATOR_CRASH, why=f"CRASH:{crash}")
+            compat = unscored(Unscored.EVALUATOR_CRASH, why=f"{CRASH}{crash}")
     cause = "milestone-unreadable" if share is None else "process-prefix"
     return make_verdict(task, trial, metric=PROCESS, compat=compat, strict=strict, cause=cause)
 

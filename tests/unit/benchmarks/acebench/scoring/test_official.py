@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from replay.benchmarks.acebench.scoring.cases import CaseBook
+from replay.benchmarks.acebench.scoring.verdicts import judge
 from replay.core.types import Json
 from tests.support.ace_tables import judge_text, make_call_task, make_tool
 
@@ -175,3 +177,14 @@ def test_what_stops_upstream_is_unscored_by_the_name_of_its_exception(
     )
     assert verdict.differs == "evaluator-crash"
     assert verdict.strict.value is not None
+
+
+def test_an_output_that_was_seen_before_has_the_same_verdict() -> None:
+    """For this task only, and however many there are."""
+    cases = CaseBook()
+    tasks = [make_call_task({"book": {"city": city}}, _TOOL) for city in ("Oslo", "Rome")]
+    outputs = [f"[book(city='Oslo {number}')]" for number in range(70)]
+    for _ in range(2):
+        for task, expected in zip(tasks, (1.0, 0.0), strict=True):
+            verdicts = [judge(task, {"output": output}, trial=0, cases=cases)[0] for output in outputs]
+            assert {expected} == {verdict.compat.value for verdict in verdicts}
