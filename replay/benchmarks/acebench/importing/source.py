@@ -59,7 +59,12 @@ class Faults:
             listed = "; ".join(f"{what} ({where})" for what, where, _ in self._found[:_SHOWN])
             more = len(self._found) - _SHOWN
             tail = f"; and {more} more" if more > 0 else ""
-            raise InputError(f"{len(self._found)} faults in the data: {listed}{tail}", next_step=_NEXT)
+            wishes = {expected for _, _, expected in self._found}
+            raise InputError(
+                f"{len(self._found)} faults in the data: {listed}{tail}",
+                expected=wishes.pop() if len(wishes) == 1 else "",
+                next_step=_NEXT,
+            )
 
 
 class Source:

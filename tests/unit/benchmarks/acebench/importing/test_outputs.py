@@ -95,6 +95,13 @@ def test_several_faults_are_told_at_once(tmp_path: Path) -> None:
         read_outputs(_write(tmp_path / "o.jsonl", *rows), _TASKS)
 
 
+def test_what_all_faults_have_in_common_is_expected_once(tmp_path: Path) -> None:
+    """A file whose language nobody tells is wrong in every line for one reason."""
+    rows = [{"id": "normal_atom_list_2", "result": "x"}, {"id": "normal_atom_list_2", "result": "y"}]
+    with pytest.raises(InputError, match=r"2 faults.*expected a folder result_en or result_zh around"):
+        read_outputs(_write(tmp_path / "o.jsonl", *rows), _TASKS)
+
+
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     """One file a category and language, lines in the order of their numbers, further trials apart."""
     state = {"result": [], "process": ["[a()]"]}
