@@ -66,9 +66,11 @@ def _talk(tokenize: Tokenize) -> Generator[Sequence[int], Sequence[int], None]:
             history = [*history, *answer]
 
 
-def open_engine(weights: Path, *, sequences: int = 4, context_tokens: int = CONTEXT_TOKENS) -> LocalEngine:
+def open_engine(
+    weights: Path, *, sequences: int = 4, context_tokens: int = CONTEXT_TOKENS, threads: int = THREADS
+) -> LocalEngine:
     """Our engine."""
-    settings = EngineSettings(context_tokens=context_tokens, sequences=sequences, threads=THREADS)
+    settings = EngineSettings(context_tokens=context_tokens, sequences=sequences, threads=threads)
     return LocalEngine(weights, settings)
 
 
