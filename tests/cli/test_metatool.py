@@ -28,6 +28,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def tiny(place: Path) -> str:
+    """A tiny random model, registered in that place."""
+    need_binding()
+    added = run_command("models", "add", write_tiny_llama(place / "tiny.gguf"), "--home", place)
+    assert 0 == added.code, added.err
+    return "model:tiny"
+
+
 def score(place: Path, *lines: Json, name: str = "x.jsonl", words: Sequence[str] = ()) -> Answered:
     """Score lines."""
     path = place / name
@@ -153,13 +162,9 @@ def test_answers_can_be_exported_and_scored_again(place: Path) -> None:
 
 @pytest.mark.model
 @pytest.mark.slow
-def test_sixty_tasks_play_live_and_strictly_to_one_root(place: Path) -> None:
+def test_sixty_tasks_play_live_and_strictly_to_one_root(place: Path, tiny: str) -> None:
     """A tiny model answers; its frozen answers give the same run root, and so does playing them anew."""
-    need_binding()
-    weights = write_tiny_llama(place / "tiny.gguf")
-    added = run_command("models", "add", weights, "--home", place)
-    assert 0 == added.code, added.err
-    words = ("--candidate", "model:tiny", "--limit", "60", "--option", "max_tokens=16")
+    words = ("--candidate", tiny, "--limit", "60", "--option", "max_tokens=16")
     live = ("--threads", "1", "--context", "4096")
     first = play(place, "first", *words, *live)
     assert 60 == first["planned"] == first["provenance"]["generated"]
@@ -180,15 +185,11 @@ def test_sixty_tasks_play_live_and_strictly_to_one_root(place: Path) -> None:
 
 @pytest.mark.model
 @pytest.mark.slow
-def test_a_judge_of_open_answers_is_frozen_like_any_other(place: Path) -> None:
+def test_a_judge_of_open_answers_is_frozen_like_any_other(place: Path, tiny: str) -> None:
     """Asked once for each open answer; strictly, its recorded verdicts give the same."""
-    need_binding()
-    weights = write_tiny_llama(place / "judge.gguf")
-    added = run_command("models", "add", weights, "--home", place)
-    assert 0 == added.code, added.err
     script = f"scripted:{SOURCE / 'scripts' / 'near-gold.json'}"
     words = ("--candidate", script, "--select", "reliability", "--option", "open_answers=judge")
-    judge = ("--judge-model", "model:judge")
+    judge = ("--judge-model", tiny)
     first = play(place, "judged", *words, *judge, "--threads", "1")
     assert 5 == first["provenance_by_boundary"]["judge"]["generated"]
     layer = place / "judge.replay"
