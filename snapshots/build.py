@@ -1,7 +1,7 @@
 """Build the shipped archives and their recorded run roots from `snapshots/sources`.
 
-    python snapshots/build.py            build, and say what changed
-    python snapshots/build.py --check    build aside and fail unless the committed files come out again
+    python snapshots/build.py [SUITE ...]    build all or some, and say what changed
+    python snapshots/build.py --check        build aside and fail unless the committed files come out again
 
 What is built is listed in suites.py; what local models said is read from their recordings (record.py makes
 them), so that no model is needed here. Answers of a suite are invented, so they are labelled `scripted`.
@@ -13,21 +13,21 @@ import filecmp
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from drafts import Draft
 from msgspec.structs import replace
-from suites import SUITES, Suite
+from suites import SUITES, Suite, find_suite
 
 from replay.core.canonical import canonical_bytes
-from replay.core.errors import InputError, ReplayError
+from replay.core.errors import InputError, ReplayError, UsageError
 from replay.core.types import Json
 from replay.store.archive.reader import read_manifest
 from replay.wiring.runs import execute_run
-from replay.wiring.shipped import ExpectedRun, Place, request_of
+from replay.wiring.shipped import ExpectedRun, Place, load_expected, request_of
 
 FOLDER: Final = Path(__file__).resolve().parent
 
@@ -65,9 +65,14 @@ def _record_roots(suite: Suite, archive: Path, draft: Draft, work: Path) -> Iter
         yield replace(expected, run_root=roots.run_root)
 
 
-def _build_all(work: Path) -> Iterator[Path]:
+def _build(names: Sequence[str], work: Path) -> Iterator[Path]:
+    """Build the named suites, all without names; recorded roots of the others stay as they are."""
     runs: list[Json] = []
     for suite in SUITES:
+        if names and suite.name not in names:
+            held = [run for run in load_expected() if run.archive == f"{suite.name}-{suite.version}.replay"]
+            runs += [msgspec.to_builtins(run) for run in held]
+            continue
         folder = work / suite.name
         folder.mkdir()
         archive, recorded = build_suite(suite, folder)
@@ -81,9 +86,13 @@ def _build_all(work: Path) -> Iterator[Path]:
 
 def main(words: list[str]) -> int:
     """Build or check; 1 when the check finds other bytes."""
+    names = [word for word in words if word != "--check"]
+    for name in names:
+        if find_suite(name) is None:
+            raise UsageError(f"no suite {name!r}", expected=", ".join(suite.name for suite in SUITES))
     different = 0
     with tempfile.TemporaryDirectory(prefix="replay-build-") as folder:
-        for built in _build_all(Path(folder)):
+        for built in _build(names, Path(folder)):
             target = FOLDER / built.name
             same = target.exists() and filecmp.cmp(built, target, shallow=False)
             different += not same

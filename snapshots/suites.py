@@ -66,6 +66,11 @@ class Suite(Record, frozen=True, kw_only=True):
     models: tuple[ModelPlay, ...] = ()
 
 
+_SMALL: Final[dict[str, Json]] = {"tool_choice": "required", "max_tokens": 64, "max_steps": 4}
+"""Two turns of one call: the default model is too small to start one by itself, and repeats what it did."""
+
+_GONE: Final = ("Weather/skyline_forecast_for_Weather/*", "Food/pantry_pal_for_Food/*")
+
 SUITES: Final = (
     Suite(
         name="stabletoolbench-mini",
@@ -75,6 +80,26 @@ SUITES: Final = (
             Play(candidate="cot", protocol="CoT@1"),
             Play(candidate="dfs", protocol="DFS_woFilter_w2", reference="cot"),
             Play(candidate="weak", protocol="CoT@1"),
+        ),
+        models=(
+            ModelPlay(
+                model="smollm2-135m",
+                protocol="CoT@1",
+                options=_SMALL,
+                simulates=True,
+                judges=True,
+                without=_GONE,
+                live=("1001", "1003", "1004"),
+            ),
+            ModelPlay(
+                model="smollm2-135m",
+                protocol="DFS_woFilter_w2",
+                options=_SMALL | {"max_queries": 4},
+                simulates=True,
+                judges=True,
+                without=_GONE,
+                live=("1003",),
+            ),
         ),
     ),
     Suite(
