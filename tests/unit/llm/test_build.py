@@ -106,6 +106,20 @@ def test_without_a_compiler_it_is_one_line(tmp_path: Path, monkeypatch: pytest.M
     assert not (tmp_path / "wheels").exists()
 
 
+def test_the_command_without_a_compiler_is_exit_6(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As make llama runs it: the reason, what to install or to copy, and nothing on standard output."""
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    assert 6 == main(["--wheels", str(tmp_path / "wheels")])
+    said = capsys.readouterr()
+    last = said.err.splitlines()[-1]
+    assert "" == said.out
+    assert last.startswith("replay: no compiler: none of cc, gcc, clang is on the PATH; expected "), last
+    assert "copy " in last
+    assert not (tmp_path / "wheels").exists()
+
+
 @pytest.mark.slow
 def test_without_the_source_it_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
