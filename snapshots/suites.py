@@ -180,6 +180,25 @@ SUITES: Final = (
             Play(candidate="gold", user="townsfolk"),
             Play(candidate="near-gold", user="townsfolk"),
         ),
+        models=(
+            ModelPlay(
+                model="smollm2-135m",
+                options={
+                    "max_tokens": 12,
+                    "agent_max_tokens": 12,
+                    "user_max_tokens": 12,
+                    "max_messages": 4,
+                },
+                select=(
+                    "en/normal_atom_bool_0",
+                    "en/special_irrelevant_0",
+                    "zh/normal_similar_api_0",
+                    "en/agent_multi_turn_0",
+                ),
+                speaks_as_user=True,
+                live=("en/normal_atom_bool_0",),
+            ),
+        ),
     ),
     Suite(
         name="codexomics-mini",
