@@ -21,7 +21,7 @@ $(VENV)/.made:
 
 $(VENV)/.replay: pyproject.toml | $(VENV)/.made
 	@echo "[setup] installing replay-bench and what a plain replay needs"
-	@$(PIP) install -e '.[toolsandbox]'
+	@$(PIP) install -e .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.replay

@@ -1,6 +1,6 @@
 """The field's libraries that official behaviour rests on, loaded on first use.
 
-They come with the extra `toolsandbox`. Their versions can change an answer (a holiday's name, a unit), so a
+They are dependencies of this program, for a strict replay runs the world too. Their versions can change an answer (a holiday's name, a unit), so a
 run's manifest names them among its conditions: equal answers under other versions are equal runs.
 """
 
@@ -54,6 +54,6 @@ def _missing(name: str) -> MissingExtraError:
     package = name.split(".", maxsplit=1)[0]
     return MissingExtraError(
         f"ToolSandbox needs the package {package!r} ({LIBRARIES.get(package, 'a part of another')})",
-        expected="the extra `toolsandbox`",
-        next_step="pip install 'replay-bench[toolsandbox]'",
+        expected="a complete installation of this program",
+        next_step=f"pip install {package}",
     )
