@@ -138,6 +138,67 @@ SUITES: Final = (
             Play(candidate="talker", user="plain"),
         ),
     ),
+    Suite(
+        name="acebench-mini",
+        version="1.0",
+        benchmark="acebench",
+        plays=(
+            Play(candidate="gold", user="townsfolk"),
+            Play(candidate="near-gold", user="townsfolk"),
+        ),
+        models=(
+            ModelPlay(
+                model="smollm2-135m",
+                options={
+                    "max_tokens": 12,
+                    "agent_max_tokens": 12,
+                    "user_max_tokens": 12,
+                    "max_messages": 4,
+                },
+                select=(
+                    "en/normal_atom_bool_0",
+                    "en/special_irrelevant_0",
+                    "zh/normal_similar_api_0",
+                    "en/agent_multi_turn_0",
+                ),
+                speaks_as_user=True,
+                live=("en/normal_atom_bool_0",),
+            ),
+        ),
+    ),
+    Suite(
+        name="codexomics-mini",
+        version="1.0",
+        benchmark="codexomics",
+        plays=(
+            Play(candidate="gold", options={"mode": "clean-parity", "tier": "real-tool-execution"}),
+            Play(candidate="wrong", options={"mode": "clean-parity", "tier": "task-completion-execution"}),
+            Play(
+                candidate="recovering",
+                options={"mode": "production-parity", "tier": "task-completion-execution"},
+            ),
+        ),
+        models=(
+            ModelPlay(
+                model="smollm2-135m",
+                # The oracle's budget keeps a small model from going round in circles.
+                options={
+                    "mode": "oracle-assisted",
+                    "expected_tools": "always-present",
+                    "candidates": 4,
+                    "max_tokens": 64,
+                },
+                select=(
+                    "automatic_simple/nav_0[1-9]",
+                    "automatic_simple/tab_01",
+                    "automatic_simple/track_01",
+                    "automatic_simple/find_0[1-5]",
+                    "automatic_simple/seq_0[1-4]",
+                ),
+                live=("automatic_simple/tab_01", "automatic_simple/find_05"),
+            ),
+        ),
+    ),
 )
 
 
