@@ -64,6 +64,25 @@ def test_other_settings_give_the_same_logits(tiny: Path, changes: dict[str, int]
         assert essence(one.generate(job_of(one))) == essence(other.generate(job_of(other)))
 
 
+def test_threads_may_change_in_the_middle(tiny: Path) -> None:
+    """As they do while other programs use the processors: every row of logits stays what it was."""
+    from replay.llm.llamacpp.model import Model
+    from replay.llm.llamacpp.probing import evaluate, hash_row, opened
+
+    model = Model(tiny)
+    tokens = model.tokenize("the rain in the land. " * 4)
+    found = []
+    for plan in ((1, 1, 1, 1), (2, 1, 2, 1), (1, 3, 2, 2)):
+        with opened(model, threads=plan[0]) as context:
+            rows = []
+            for place, threads in enumerate(plan):
+                model.library.set_threads(context._handle, threads)
+                rows.append(hash_row(evaluate(context, tokens, position=place * len(tokens))))
+            found.append(rows)
+    model.close()
+    assert found[0] == found[1] == found[2]
+
+
 def test_a_next_turn_is_the_same_warm_and_cold(tiny: Path) -> None:
     """With everything before it reused, generated tokens included."""
     with open_tiny(tiny) as warm, open_tiny(tiny) as cold:
