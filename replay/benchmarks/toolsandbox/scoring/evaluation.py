@@ -63,9 +63,14 @@ class Evaluation(Record, frozen=True, kw_only=True):
     """The refusal is about the conversation, not about the scenario."""
 
 
-def evaluate_ending(scenario: Scenario, ending: Ending, rules: Rules) -> Evaluation:
-    """Score one conversation. Never raises for what a scenario or a conversation may hold."""
-    history = History(ending.tables)
+def evaluate_ending(
+    scenario: Scenario, ending: Ending, rules: Rules, *, history: History | None = None
+) -> Evaluation:
+    """Score one conversation. Never raises for what a scenario or a conversation may hold.
+
+    `history` may be given when a conversation is scored more than once.
+    """
+    history = History(ending.tables) if history is None else history
     turns = count_turns(history.messages())
     if ending.exception is not None and "episode-crash" not in rules:
         crash = f"{ending.exception.type}: {ending.exception.text}"

@@ -6,6 +6,7 @@ latest snapshot at or before an index, the first one where there is none; headgu
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
@@ -31,6 +32,7 @@ class History:
         self._classes: dict[str, list[int]] = {}
         for table, rows in tables.to_json().items():
             self._sort(table, rows)
+        self._class_at = {table: self._spread(table) for table in self._indices}
         self._starts = self._find_starts()
 
     def rows(self, table: str, index: int) -> tuple[Row, ...]:
@@ -40,8 +42,11 @@ class History:
 
     def class_of(self, table: str, index: int) -> int:
         """Name the state of a table at a message by a number that equal states share."""
-        at = self._position(table, index)
-        return self._classes[table][at] if at >= 0 else -1
+        return self._class_at[table][index + 1]
+
+    def classes_of(self, table: str) -> list[int]:
+        """Names of a table's states at messages -1 (before the first), 0, 1, ... to the last."""
+        return self._class_at[table]
 
     def is_same(self, table: str, left: int, right: int, *, ordered: bool = True) -> bool:
         """Tell whether a table holds the same rows at two messages, and in the same order."""
@@ -54,12 +59,15 @@ class History:
         """Tables that there are."""
         return frozenset(self._indices)
 
-    def trace_class(self, index: int) -> int:
-        """Name what the tool traces of a message tell; the same for all messages without one."""
-        rows = self.rows(SANDBOX, index)
-        if len(rows) != 1 or not rows[0].get("tool_trace"):
-            return -1 - len(rows)
-        return index
+    @functools.cached_property
+    def trace_classes(self) -> list[int]:
+        """Names of what the tool traces of messages tell, from message -1; all without a trace are alike."""
+        names = []
+        for index in range(-1, self.last + 1):
+            rows = self.rows(SANDBOX, index)
+            has_trace = len(rows) == 1 and bool(rows[0].get("tool_trace"))
+            names.append(index if has_trace else -1 - len(rows))
+        return names
 
     def start_of_batch(self, index: int) -> int:
         """Index of the first reply of the batch that a message belongs to; its own outside of batches."""
@@ -87,6 +95,10 @@ class History:
             else names.setdefault(tuple(tuple(row.values()) for row in snapshot), len(names))
             for number, snapshot in enumerate(self._snapshots[table])
         ]
+
+    def _spread(self, table: str) -> list[int]:
+        positions = (self._position(table, index) for index in range(-1, self.last + 1))
+        return [self._classes[table][at] if at >= 0 else -1 for at in positions]
 
     def _keys(self, table: str, index: int) -> tuple[tuple[object, ...], ...]:
         return tuple(tuple(row.values()) for row in self.rows(table, index))

@@ -58,9 +58,6 @@ class Matching(NamedTuple):
     total: float
 
 
-_Steps = tuple[tuple[int, Placed], ...]
-
-
 def find_best(
     predecessors: Mapping[int, frozenset[int]], scores: Scores, *, first: int, last: int
 ) -> Matching:
@@ -70,13 +67,25 @@ def find_best(
     Errors:  whatever `scores` raises; DefinitionError when there are more states than can be searched.
     """
     search = _Search(predecessors, scores, last)
-    found = search.solve({}, frozenset(predecessors), first)
+    found = search.solve({}, frozenset(predecessors), start=first, need=-1.0)
     if found is None:
         return Matching({}, -1.0)
     total = 0.0
-    for _, place in found[1]:
+    for _, place in found.steps:
         total += place.score
-    return Matching(dict(found[1]), total)
+    return Matching(dict(found.steps), total)
+
+
+class _Solved(NamedTuple):
+    """Best sum of a state and the steps to it; without steps only that no sum is greater."""
+
+    total: float
+    steps: tuple[tuple[int, Placed], ...] | None
+
+
+class _Best(NamedTuple):
+    total: float
+    steps: tuple[tuple[int, Placed], ...]
 
 
 class _Search:
@@ -86,57 +95,67 @@ class _Search:
         self._predecessors = predecessors
         self._scores = scores
         self._last = last
-        self._solved: dict[Hashable, tuple[float, _Steps] | None] = {}
-        self._best_from: dict[tuple[int, int], float] = {}
+        self._solved: dict[Hashable, _Solved] = {}
+        self._most: dict[tuple[int, int], float] = {}
 
     def solve(
-        self, placed: dict[int, Placed], remaining: frozenset[int], start: int
-    ) -> tuple[float, _Steps] | None:
-        """Best sum and steps of the remaining milestones; None when they cannot all be placed."""
+        self, placed: dict[int, Placed], remaining: frozenset[int], *, start: int, need: float
+    ) -> _Best | None:
+        """Best sum and steps of the remaining milestones; None when no sum is greater than `need`."""
         if not remaining:
-            return 0.0, ()
+            return _Best(0.0, ()) if need < 0.0 else None
         key = (remaining, start, self._scores.open_key(placed, remaining, start))
-        if key not in self._solved:
+        known = self._solved.get(key)
+        if known is None or (known.steps is None and known.total > need):
             if len(self._solved) >= _MOST_STATES:
                 raise DefinitionError(f"more than {_MOST_STATES} states to match milestones in")
-            self._solved[key] = self._solve(placed, remaining, start)
-        return self._solved[key]
+            best = self._solve(placed, remaining, start=start, need=need)
+            known = _Solved(need, None) if best is None else _Solved(*best)
+            self._solved[key] = known
+        if known.steps is None or known.total <= need:
+            return None
+        return _Best(known.total, known.steps)
 
     def _solve(
-        self, placed: dict[int, Placed], remaining: frozenset[int], start: int
-    ) -> tuple[float, _Steps] | None:
-        best: tuple[float, _Steps] | None = None
-        for number, place in self._candidates(placed, remaining, start):
+        self, placed: dict[int, Placed], remaining: frozenset[int], *, start: int, need: float
+    ) -> _Best | None:
+        best: _Best | None = None
+        for place, number in self._candidates(placed, remaining, start, need):
             rest = remaining - {number}
             floor = max(start, self._scores.floor(place.message))
-            if best is not None and place.score + self._hope(rest, floor) <= best[0] + TIE:
+            if place.score + self._hope(rest, floor) <= need:
                 continue
-            found = self.solve({**placed, number: place}, rest, floor)
-            if found is not None and (best is None or place.score + found[0] > best[0] + TIE):
-                best = place.score + found[0], ((number, place), *found[1])
+            found = self.solve({**placed, number: place}, rest, start=floor, need=need - place.score)
+            if found is not None:
+                best = _Best(place.score + found.total, ((number, place), *found.steps))
+                need = best.total + TIE
         return best
 
     def _candidates(
-        self, placed: Mapping[int, Placed], remaining: frozenset[int], start: int
-    ) -> list[tuple[int, Placed]]:
-        """Every place of every milestone that is ready, in the official order."""
-        found = [
-            (number, Placed(index, self._scores.score(number, index, placed)))
-            for number in sorted(remaining)
-            if not self._predecessors[number] & remaining
-            for index in range(start, self._last + 1)
-        ]
-        return sorted(found, key=lambda one: (-one[1].score, one[0], one[1].message))
+        self, placed: Mapping[int, Placed], remaining: frozenset[int], start: int, need: float
+    ) -> list[tuple[Placed, int]]:
+        """Every place of every ready milestone that can be a part of more than `need`, in official order."""
+        found = []
+        for number in sorted(remaining):
+            if self._predecessors[number] & remaining:
+                continue
+            hope = self._hope(remaining - {number}, start)
+            found += [
+                (Placed(index, self._scores.score(number, index, placed)), number)
+                for index in range(start, self._last + 1)
+                if self._scores.bound(number, index) + hope > need
+            ]
+        return sorted(found, key=lambda one: (-one[0].score, one[1], one[0].message))
 
     def _hope(self, remaining: frozenset[int], start: int) -> float:
-        return sum(self._from(number, start) for number in remaining)
+        """Most that the remaining milestones can score together from a message on."""
+        return sum(self._most_from(number, start) for number in remaining)
 
-    def _from(self, number: int, start: int) -> float:
-        """Most that a milestone can score at or after a message."""
-        known = self._best_from.get((number, start))
+    def _most_from(self, number: int, start: int) -> float:
+        known = self._most.get((number, start))
         if known is None:
             known = 0.0
             for index in range(self._last, start - 1, -1):
                 known = max(known, self._scores.bound(number, index))
-                self._best_from[number, index] = known
+                self._most[number, index] = known
         return known

@@ -8,7 +8,7 @@ milestones only. Source: upstream common/evaluation.py at 165848b, CachedSimilar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from replay.benchmarks.toolsandbox.records import Constraint
 from replay.benchmarks.toolsandbox.scoring.crashes import OfficialCrashError
@@ -26,8 +26,6 @@ from replay.benchmarks.toolsandbox.world.schema import SANDBOX
 
 __all__ = ["MilestoneScores"]
 
-_ClassOf = Callable[[int], int]
-
 
 class MilestoneScores:
     """Scores of the milestones of one graph; the matcher asks it."""
@@ -43,20 +41,29 @@ class MilestoneScores:
         self._is_ordered = "row-order" not in rules
         self._in_batches = "batch-order" in rules
         self._known: dict[tuple[int, int, int, int], float] = {}
-        self._free: dict[tuple[int, int], float] = {}
+        self._fixed: dict[tuple[int, int], float] = {}
+        self._bounds: dict[tuple[int, int], float] = {}
+        self._hopeless: dict[int, bool] = {}
+        self._read: dict[frozenset[int], list[tuple[int, list[int]]]] = {}
+        self._weights = {number: node.weight for number, node in graph.nodes.items()}
         self._speaks = {number for number, node in graph.nodes.items() if node.constrains(SANDBOX)}
-        self._classes = {number: self._reference_classes(number) for number in graph.nodes}
 
     def floor(self, index: int) -> int:
         """Earliest message that the next milestone may take after one at `index`."""
         return self._history.start_of_batch(index) if self._in_batches else index
 
     def bound(self, number: int, index: int) -> float:
-        """Most that a milestone can score at a message, whatever it refers to.
+        """Most that a milestone can score at a message, whatever the places of those before it.
 
-        Errors:  OfficialCrashError where a constraint without a reference raises.
+        Errors:  OfficialCrashError where a constraint without a milestone for reference raises.
         """
-        return self._mean(number, self._free_product(number, index))
+        known = self._bounds.get((number, index))
+        if known is None:
+            known = self._mean(number, self._fixed_product(number, index))
+            if known and self._blocks and any(map(self._is_hopeless, self.graph.predecessors[number])):
+                known = 0.0
+            self._bounds[number, index] = known
+        return known
 
     def score(self, number: int, index: int, placed: Mapping[int, Placed]) -> float:
         """Score a milestone at a message.
@@ -64,17 +71,15 @@ class MilestoneScores:
         Errors:  OfficialCrashError where the official evaluator raises, also for a reference not placed.
         """
         node = self.graph.nodes[number]
-        product = self._free_product(number, index)
+        product = self._fixed_product(number, index)
         for place, constraint in enumerate(node.own):
-            if constraint.reference is not None:
-                at = self._at(constraint.reference, placed)
-                product *= self._constraint(number, place, index, at)
+            if constraint.reference is not None and constraint.reference != START:
+                product *= self._constraint(number, place, index, _at(constraint.reference, placed))
         for table, reference in node.guardrails:
-            at = self._at(reference, placed)
-            if product and not self._is_kept(table, index, at):
-                product = 0.0
-        if product and not all(self._is_kept(table, self._history.last, index) for table in node.end_tables):
-            product = 0.0
+            if reference != START:
+                at = _at(reference, placed)
+                if product and not self._is_kept(table, index, at):
+                    product = 0.0
         value = self._mean(number, product)
         return 0.0 if value and self._is_void(number, index, placed) else value
 
@@ -82,11 +87,13 @@ class MilestoneScores:
         self, placed: Mapping[int, Placed], remaining: frozenset[int], start: int
     ) -> tuple[object, ...]:
         """Name all that the places taken can still do to the scores of the remaining milestones."""
-        key: list[object] = []
-        for number in sorted(remaining):
-            for reference, class_of in self._classes[number]:
-                if reference in placed:
-                    key.append(class_of(placed[reference].message))
+        read = self._read.get(remaining)
+        if read is None:
+            read = self._read[remaining] = self._what_is_read(remaining)
+        key: list[object] = [
+            classes[placed[reference].message + 1] for reference, classes in read if reference in placed
+        ]
+        for number in sorted(remaining) if self._blocks or self._one_each else ():
             if self._blocks:
                 before = self.graph.predecessors[number]
                 key.append(tuple(placed[one].score > 0.0 for one in sorted(before) if one in placed))
@@ -98,45 +105,57 @@ class MilestoneScores:
 
     def constraint_scores(self, number: int, placed: Mapping[int, Placed]) -> list[tuple[Constraint, float]]:
         """Each of the author's constraints of a milestone, guardrails left out, with what it scored."""
-        node = self.graph.nodes[number]
         found = []
-        for place, constraint in enumerate(node.own):
+        for place, constraint in enumerate(self.graph.nodes[number].own):
             if constraint.fn == GUARDRAIL:
                 continue
             value = 0.0
             if number in placed:
-                index = placed[number].message
-                at = None if constraint.reference is None else self._at(constraint.reference, placed)
-                value = self._constraint(number, place, index, at)
+                at = None
+                if constraint.reference is not None:
+                    is_start = constraint.reference == START
+                    at = self._history.first if is_start else _at(constraint.reference, placed)
+                value = self._constraint(number, place, placed[number].message, at)
             found.append((constraint, value))
         return found
 
     # ---- parts -----------------------------------------------------------------------------------------
 
-    def _free_product(self, number: int, index: int) -> float:
-        known = self._free.get((number, index))
+    def _fixed_product(self, number: int, index: int) -> float:
+        """Multiply all that does not depend on where other milestones are placed."""
+        known = self._fixed.get((number, index))
+        if known is not None:
+            return known
+        node, first = self.graph.nodes[number], self._history.first
+        known = 1.0
+        for place, constraint in enumerate(node.own):
+            if constraint.reference is None or constraint.reference == START:
+                at = None if constraint.reference is None else first
+                known *= self._constraint(number, place, index, at)
+        kept = [(table, first) for table, reference in node.guardrails if reference == START]
+        kept += [(table, self._history.last) for table in node.end_tables]
+        if known and not all(self._is_kept(table, index, at) for table, at in kept):
+            known = 0.0
+        self._fixed[number, index] = known
+        return known
+
+    def _is_hopeless(self, number: int) -> bool:
+        """Tell whether a milestone scores 0 wherever it is placed."""
+        known = self._hopeless.get(number)
         if known is None:
-            known = 1.0
-            for place, constraint in enumerate(self.graph.nodes[number].own):
-                if constraint.reference is None:
-                    known *= self._constraint(number, place, index, None)
-            self._free[number, index] = known
+            self._hopeless[number] = False  # on a circle nothing is ever placed
+            indices = range(self._history.first, self._history.last + 1)
+            known = not any(self.bound(number, index) for index in indices)
+            self._hopeless[number] = known
         return known
 
     def _mean(self, number: int, product: float) -> float:
-        weight = self.graph.nodes[number].weight
+        weight = self._weights[number]
         if weight == 0:
             if self._is_bare_fine:
                 return product
             raise OfficialCrashError("ZeroDivisionError", "division by zero")
         return math.pow(product, 1 / weight)
-
-    def _at(self, reference: int, placed: Mapping[int, Placed]) -> int:
-        if reference == START:
-            return self._history.first
-        if reference not in placed:
-            raise OfficialCrashError("KeyError", str(reference))
-        return placed[reference].message
 
     def _constraint(self, number: int, place: int, index: int, at: int | None) -> float:
         constraint = self.graph.nodes[number].own[place]
@@ -171,21 +190,24 @@ class MilestoneScores:
             )
         )
 
-    def _reference_classes(self, number: int) -> list[tuple[int, _ClassOf]]:
-        """For each reference of a node, what of a place matters to it."""
-        node = self.graph.nodes[number]
-        found: list[tuple[int, _ClassOf]] = []
-        for constraint in node.own:
-            if constraint.reference is None or constraint.reference == START or constraint.fn == SNAPSHOT:
-                continue
-            if constraint.fn == TRACE_DEPENDANT:
-                found.append((constraint.reference, self._history.trace_class))
-            else:
-                found.append((constraint.reference, self._class_in(constraint.database)))
-        for table, reference in node.guardrails:
-            if reference != START:
-                found.append((reference, self._class_in(table)))
-        return found
+    def _what_is_read(self, remaining: frozenset[int]) -> list[tuple[int, list[int]]]:
+        """Milestones that the remaining ones refer to, each with the states that tell places apart."""
+        found: dict[tuple[int, str], list[int]] = {}
+        for number in sorted(remaining):
+            node = self.graph.nodes[number]
+            for constraint in node.own:
+                table, reference = constraint.database, constraint.reference
+                if reference is None or constraint.fn == SNAPSHOT or table not in self._history.tables:
+                    continue
+                is_traced = constraint.fn == TRACE_DEPENDANT and table == SANDBOX
+                classes = self._history.trace_classes if is_traced else self._history.classes_of(table)
+                found[reference, constraint.fn if is_traced else table] = classes
+            for table, reference in node.guardrails:
+                found[reference, table] = self._history.classes_of(table)
+        return [(reference, classes) for (reference, _), classes in sorted(found.items())]
 
-    def _class_in(self, table: str) -> _ClassOf:
-        return lambda index: self._history.class_of(table, index)
+
+def _at(reference: int, placed: Mapping[int, Placed]) -> int:
+    if reference not in placed:
+        raise OfficialCrashError("KeyError", str(reference))
+    return placed[reference].message

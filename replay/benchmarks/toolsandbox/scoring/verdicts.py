@@ -17,6 +17,7 @@ from replay.benchmarks.toolsandbox.records import Ending, Scenario, read_ending,
 from replay.benchmarks.toolsandbox.scoring.baselines import BASELINES, make_baseline
 from replay.benchmarks.toolsandbox.scoring.differences import SEVERAL
 from replay.benchmarks.toolsandbox.scoring.evaluation import Evaluation, Part, evaluate_ending
+from replay.benchmarks.toolsandbox.scoring.history import History
 from replay.benchmarks.toolsandbox.scoring.relations import GUARDRAIL
 from replay.benchmarks.toolsandbox.scoring.rules import FIXES, OFFICIAL, STRICT, Rules
 from replay.benchmarks.toolsandbox.world.schema import SANDBOX
@@ -119,20 +120,26 @@ class _Scorings:
     def __init__(self, scenario: Scenario, ending: Ending) -> None:
         self._scenario = scenario
         self._ending = ending
+        self._history = History(ending.tables)
         self._made: dict[Rules, Evaluation] = {}
 
     def under(self, rules: Rules) -> Evaluation:
         if rules not in self._made:
-            self._made[rules] = evaluate_ending(self._scenario, self._ending, rules)
+            self._made[rules] = evaluate_ending(self._scenario, self._ending, rules, history=self._history)
         return self._made[rules]
 
     def cause(self, read: Callable[[Evaluation], Score]) -> str:
         """Find the first defect that alone moves the official score, or alone holds the strict one."""
         compat, strict = read(self.under(OFFICIAL)), read(self.under(STRICT))
-        alone = [name for name in FIXES if not has_same_result(read(self.under(frozenset({name}))), compat)]
-        exact = [name for name in alone if has_same_result(read(self.under(frozenset({name}))), strict)]
-        if exact or alone:
-            return (exact or alone)[0]
+        alone = ""
+        for name in FIXES:
+            mended = read(self.under(frozenset({name})))
+            if has_same_result(mended, strict):
+                return name
+            if not alone and not has_same_result(mended, compat):
+                alone = name
+        if alone:
+            return alone
         missing = (name for name in FIXES if not has_same_result(read(self.under(STRICT - {name})), strict))
         return next(missing, SEVERAL)
 
