@@ -60,6 +60,7 @@ _CASES: Final[Mapping[str, tuple[str, str]]] = {
     "acebench": ("replay.benchmarks.acebench.scoring.line_cases", "AceBenchCases"),
     "codexomics": ("replay.benchmarks.codexomics.scoring.cases", "CodeXomicsCases"),
     "metatool": ("replay.benchmarks.metatool.scoring.cases", "MetaToolCases"),
+    "toolsandbox": ("replay.benchmarks.toolsandbox.cases.scorer", "ToolSandboxCases"),
 }
 """Module and class of what scores single cases: lines that question the rules, not a candidate's run."""
 

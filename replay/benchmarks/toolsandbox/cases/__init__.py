@@ -1,0 +1,1 @@
+"""Single cases: lines that ask the evaluator, or a whole scripted scenario, one question each."""
