@@ -27,15 +27,24 @@ class MadeScores:
     def score(self, number: int, index: int, placed: Mapping[int, Placed]) -> float:
         """Half the score for each reference at a message of another colour."""
         self.asked += 1
+        return self._halved(number, index, placed)
+
+    def _halved(self, number: int, index: int, placed: Mapping[int, Placed]) -> float:
         value = self._table[number][index]
         for reference in sorted(self._references[number]):
-            if self._colours[placed[reference].message] != self._colours[index]:
+            if reference in placed and self._colours[placed[reference].message] != self._colours[index]:
                 value /= 2
         return value
 
     def bound(self, number: int, index: int) -> float:
         """The score without its references."""
         return self._table[number][index]
+
+    def hope(self, number: int, start: int, placed: Mapping[int, Placed]) -> float:
+        """Most from a message on, at the colours of what is placed."""
+        return max(
+            (self._halved(number, index, placed) for index in range(start, len(self._colours))), default=0.0
+        )
 
     def floor(self, index: int) -> int:
         """No batches."""

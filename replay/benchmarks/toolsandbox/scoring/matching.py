@@ -42,6 +42,10 @@ class Scores(Protocol):
         """Most that `score` can say there."""
         ...
 
+    def hope(self, number: int, start: int, placed: Mapping[int, Placed]) -> float:
+        """Most that a milestone can score at or after a message, as far as the places taken tell."""
+        ...
+
     def floor(self, index: int) -> int:
         """Earliest message for the next milestone after one at `index`."""
         ...
@@ -96,7 +100,6 @@ class _Search:
         self._scores = scores
         self._last = last
         self._solved: dict[Hashable, _Solved] = {}
-        self._most: dict[tuple[int, int], float] = {}
 
     def solve(
         self, placed: dict[int, Placed], remaining: frozenset[int], *, start: int, need: float
@@ -123,9 +126,10 @@ class _Search:
         for place, number in self._candidates(placed, remaining, start, need):
             rest = remaining - {number}
             floor = max(start, self._scores.floor(place.message))
-            if place.score + self._hope(rest, floor) <= need:
+            taken = {**placed, number: place}
+            if place.score + self._hope(rest, floor, taken) <= need:
                 continue
-            found = self.solve({**placed, number: place}, rest, start=floor, need=need - place.score)
+            found = self.solve(taken, rest, start=floor, need=need - place.score)
             if found is not None:
                 best = _Best(place.score + found.total, ((number, place), *found.steps))
                 need = best.total + TIE
@@ -139,7 +143,7 @@ class _Search:
         for number in sorted(remaining):
             if self._predecessors[number] & remaining:
                 continue
-            hope = self._hope(remaining - {number}, start)
+            hope = self._hope(remaining - {number}, start, placed)
             found += [
                 (Placed(index, self._scores.score(number, index, placed)), number)
                 for index in range(start, self._last + 1)
@@ -147,15 +151,6 @@ class _Search:
             ]
         return sorted(found, key=lambda one: (-one[0].score, one[1], one[0].message))
 
-    def _hope(self, remaining: frozenset[int], start: int) -> float:
+    def _hope(self, remaining: frozenset[int], start: int, placed: Mapping[int, Placed]) -> float:
         """Most that the remaining milestones can score together from a message on."""
-        return sum(self._most_from(number, start) for number in remaining)
-
-    def _most_from(self, number: int, start: int) -> float:
-        known = self._most.get((number, start))
-        if known is None:
-            known = 0.0
-            for index in range(self._last, start - 1, -1):
-                known = max(known, self._scores.bound(number, index))
-                self._most[number, index] = known
-        return known
+        return sum(self._scores.hope(number, start, placed) for number in remaining)

@@ -43,6 +43,7 @@ class MilestoneScores:
         self._known: dict[tuple[int, int, int, int], float] = {}
         self._fixed: dict[tuple[int, int], float] = {}
         self._bounds: dict[tuple[int, int], float] = {}
+        self._hopes: dict[tuple[int, ...], float] = {}
         self._hopeless: dict[int, bool] = {}
         self._read: dict[frozenset[int], list[tuple[int, list[int]]]] = {}
         self._weights = {number: node.weight for number, node in graph.nodes.items()}
@@ -63,6 +64,28 @@ class MilestoneScores:
             if known and self._blocks and any(map(self._is_hopeless, self.graph.predecessors[number])):
                 known = 0.0
             self._bounds[number, index] = known
+        return known
+
+    def hope(self, number: int, start: int, placed: Mapping[int, Placed]) -> float:
+        """Most that a milestone can score at or after a message, guardrails with placed milestones kept."""
+        if self._blocks and any(
+            one in placed and placed[one].score <= 0.0 for one in self.graph.predecessors[number]
+        ):
+            return 0.0
+        guards = [
+            (table, placed[reference].message)
+            for table, reference in self.graph.nodes[number].guardrails
+            if reference in placed
+        ]
+        key = (number, start, *(self._history.class_of(table, at) for table, at in guards))
+        known = self._hopes.get(key)
+        if known is None:
+            known = 0.0
+            for index in range(start, self._history.last + 1):
+                bound = self.bound(number, index)
+                if bound > known and all(self._is_kept(table, index, at) for table, at in guards):
+                    known = bound
+            self._hopes[key] = known
         return known
 
     def score(self, number: int, index: int, placed: Mapping[int, Placed]) -> float:
