@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,6 +73,7 @@ def run_all_orders(tables: Tables, messages: list[Row], console: Console) -> lis
     return first or []
 
 
+@pytest.mark.slow
 @given(st.lists(CALLS, min_size=1, max_size=4), SETTINGS)
 def test_batch_is_what_all_orders_say(calls: list[Call], settings: dict[str, Json]) -> None:
     """Leaving out orders that cannot differ changes neither replies nor their order."""

@@ -1,7 +1,8 @@
 """The field's libraries that official behaviour rests on, loaded on first use.
 
-They are dependencies of this program, for a strict replay runs the world too. Their versions can change an answer (a holiday's name, a unit), so a
-run's manifest names them among its conditions: equal answers under other versions are equal runs.
+They are dependencies of this program, for a strict replay runs the world too. Their versions can change an
+answer (a holiday's name, a unit), so a run's manifest names them among its conditions: equal answers under
+other versions are equal runs.
 """
 
 from __future__ import annotations
