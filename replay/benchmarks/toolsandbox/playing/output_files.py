@@ -1,4 +1,4 @@
-"""Outcomes in upstream's files: execution_context.json and conversation.json of each scenario.
+"""Outcomes in upstream's files: two of each scenario, and result_summary.json of each run.
 
 Source: upstream common/scenario.py, common/message_conversion.py at 165848b. The matches of milestones in
 `<role>_details` belong to a score, not to an outcome, and are left out.
@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from replay.benchmarks.toolsandbox.importing.outputs import CONTEXT_FILE, FORM
-from replay.benchmarks.toolsandbox.records import read_ending
+from replay.benchmarks.toolsandbox.importing.outputs import CONTEXT_FILE, FORM, SUMMARY_FILE
+from replay.benchmarks.toolsandbox.playing.result_summary import scenario_result, summarize_results
+from replay.benchmarks.toolsandbox.records import read_ending, read_scenario
 from replay.benchmarks.toolsandbox.world.schema import (
     AGENT,
     ENVIRONMENT,
@@ -44,6 +45,7 @@ def write_outputs(outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form
     if form not in FORMS:
         raise InputError(f"unknown output form {form!r}", expected=f"one of {', '.join(FORMS)}")
     files: dict[Path, str] = {}
+    results: dict[Path, list[dict[str, Json]]] = {}
     lines = []
     for task, trial, outcome in sorted(outcomes, key=lambda item: (item[1], item[0].id)):
         if outcome is None:
@@ -52,10 +54,16 @@ def write_outputs(outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form
             line = {"id": task.id, "trial": trial, "model_output": outcome}
             lines.append(json.dumps(line, ensure_ascii=False))
             continue
-        place = (folder / f"trial-{trial}" if trial else folder) / "trajectories" / task.id
-        tables = read_ending(outcome, where=task.id).tables
+        run = folder / f"trial-{trial}" if trial else folder
+        place = run / "trajectories" / task.id
+        ending = read_ending(outcome, where=task.id)
+        results.setdefault(run, []).append(scenario_result(read_scenario(task), ending))
         files[place / CONTEXT_FILE] = json.dumps(outcome["context"], ensure_ascii=False, indent=4)
-        files[place / CONVERSATION_FILE] = json.dumps(conversation(tables), ensure_ascii=False, indent=2)
+        files[place / CONVERSATION_FILE] = json.dumps(
+            conversation(ending.tables), ensure_ascii=False, indent=2
+        )
+    for run, found in results.items():
+        files[run / SUMMARY_FILE] = json.dumps(summarize_results(found), ensure_ascii=False, indent=4)
     if lines:
         files[folder / "outcomes.jsonl"] = "\n".join(lines) + "\n"
     for path, text in files.items():

@@ -57,6 +57,28 @@ def test_lines_round_trip(tmp_path: Path) -> None:
     ]
 
 
+def test_summary_tells_official_numbers(tmp_path: Path) -> None:
+    """A written run has a summary with each scenario and means by category."""
+    run = write_run(tmp_path)
+    summary = json.loads((run / "result_summary.json").read_text())
+    (result,) = summary["per_scenario_results"]
+    assert (TASK.id, 1.0, 3, None) == tuple(
+        result[name] for name in ("name", "similarity", "turn_count", "exception_type")
+    )
+    assert {"similarity": 1.0, "turn_count": 3.0} == summary["category_aggregated_results"]["ALL_CATEGORIES"]
+
+
+def test_lost_scenarios_are_zero_and_thirty_turns(tmp_path: Path) -> None:
+    """An episode that ended upstream's program is written as upstream writes it, and read back as lost."""
+    outcome = play_scripted(TASK, [{"calls": [{"name": "fly", "arguments": {}}]}])[0].outcome
+    write_outputs([(TASK, 0, outcome)], tmp_path, "execution-context")
+    (result,) = json.loads((tmp_path / "result_summary.json").read_text())["per_scenario_results"]
+    assert (0.0, 30, "KeyError") == tuple(
+        result[name] for name in ("similarity", "turn_count", "exception_type")
+    )
+    assert "KeyError" == read_outputs(tmp_path, TASKS)[0].data["exception"]["type"]
+
+
 def test_conversation_is_chat_messages() -> None:
     """The agent's side as chat messages, with what changed at each."""
     turns = conversation(read_ending(make_outcome(), where="t").tables)
