@@ -34,6 +34,9 @@ ROUTE: Final = "route"
 ANSWER: Final = "answer"
 METRICS: Final = (SIMILARITY, OUTCOME, ROUTE, ANSWER)
 
+_PARTS: Final[Rules] = STRICT - {"unmet-predecessor"}
+"""Rules that place milestones for the strict sub-scores: each part tells what it achieved by itself."""
+
 _SIDES: Final[dict[str, Rules]] = {"compat": OFFICIAL, "strict": STRICT}
 
 
@@ -105,8 +108,9 @@ def _judge(
     verdicts = []
     for metric in _metrics_of(scenario):
         read = _reader(metric)
-        compat, strict = read(scorings.under(OFFICIAL)), read(scorings.under(STRICT))
-        cause = "" if has_same_result(compat, strict) else scorings.cause(read)
+        goal = STRICT if metric == SIMILARITY else _PARTS
+        compat, strict = read(scorings.under(OFFICIAL)), read(scorings.under(goal))
+        cause = "" if has_same_result(compat, strict) else scorings.cause(read, goal)
         if metric == SIMILARITY:
             compat = _with_detail(compat, scorings.under(OFFICIAL), _frame(scenario, book["compat"]))
             strict = _with_detail(strict, scorings.under(STRICT), _frame(scenario, book["strict"]))
@@ -128,11 +132,12 @@ class _Scorings:
             self._made[rules] = evaluate_ending(self._scenario, self._ending, rules, history=self._history)
         return self._made[rules]
 
-    def cause(self, read: Callable[[Evaluation], Score]) -> str:
+    def cause(self, read: Callable[[Evaluation], Score], goal: Rules) -> str:
         """Find the first defect that alone moves the official score, or alone holds the strict one."""
-        compat, strict = read(self.under(OFFICIAL)), read(self.under(STRICT))
+        compat, strict = read(self.under(OFFICIAL)), read(self.under(goal))
         alone = ""
-        for name in FIXES:
+        names = [name for name in FIXES if name in goal]
+        for name in names:
             mended = read(self.under(frozenset({name})))
             if has_same_result(mended, strict):
                 return name
@@ -140,7 +145,7 @@ class _Scorings:
                 alone = name
         if alone:
             return alone
-        missing = (name for name in FIXES if not has_same_result(read(self.under(STRICT - {name})), strict))
+        missing = (name for name in names if not has_same_result(read(self.under(goal - {name})), strict))
         return next(missing, SEVERAL)
 
 

@@ -86,7 +86,11 @@ def test_a_liar_is_told_from_a_worker() -> None:
         similarity.strict.value,
         similarity.differs,
     )
-    assert (0.0, 0.0) == (found["outcome"].compat.value, found["route"].compat.value)
+    assert (0.0, 0.0, 1.0) == (
+        found["outcome"].strict.value,
+        found["route"].strict.value,
+        found["answer"].strict.value,
+    )
 
 
 def test_details_stand_beside_the_similarity() -> None:
