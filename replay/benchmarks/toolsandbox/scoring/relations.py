@@ -67,6 +67,24 @@ class RelationScorer:
         known = (SNAPSHOT, ADDITION, REMOVAL, UPDATE, GUARDRAIL, TRACE_DEPENDANT)
         raise DefinitionError(f"unknown relation {constraint.fn!r}; known: {', '.join(known)}")
 
+    def rules_out(self, constraint: Constraint, rows: Sequence[Row]) -> bool:
+        """Tell whether a message cannot meet a trace-dependent constraint, whatever the traces tell."""
+        if constraint.fn != TRACE_DEPENDANT or constraint.database != SANDBOX or len(rows) != 1:
+            return False
+        return any(
+            self._cells.score(
+                SANDBOX,
+                name,
+                cell=rows[0].get(name),
+                target=target,
+                override=constraint.overrides.get(name),
+            )
+            == 0.0
+            for row in constraint.target
+            for name, target in row.items()
+            if name != constraint.fill_to and name in COLUMNS[SANDBOX]
+        )
+
     def _compare(self, constraint: Constraint, rows: Sequence[Row], target: Sequence[Row]) -> float:
         return compare_rows(
             rows,

@@ -155,6 +155,8 @@ class MilestoneScores:
             if constraint.reference is None or constraint.reference == START:
                 at = None if constraint.reference is None else first
                 known *= self._constraint(number, place, index, at)
+            elif known and self._relations.rules_out(constraint, self._history.rows(SANDBOX, index)):
+                known = 0.0
         kept = [(table, first) for table, reference in node.guardrails if reference == START]
         kept += [(table, self._history.last) for table in node.end_tables]
         if known and not all(self._is_kept(table, index, at) for table, at in kept):

@@ -34,8 +34,9 @@ ROUTE: Final = "route"
 ANSWER: Final = "answer"
 METRICS: Final = (SIMILARITY, OUTCOME, ROUTE, ANSWER)
 
-_PARTS: Final[Rules] = STRICT - {"unmet-predecessor"}
-"""Rules that place milestones for the strict sub-scores: each part tells what it achieved by itself."""
+_GATES: Final = ("unmet-predecessor", "one-message-for-two", "guardrail-exemptions", "damage-outside")
+_PARTS: Final[Rules] = STRICT.difference(_GATES)
+"""Rules of the strict sub-scores: each part tells what it achieved by itself, whatever came before it."""
 
 _SIDES: Final[dict[str, Rules]] = {"compat": OFFICIAL, "strict": STRICT}
 
