@@ -101,7 +101,7 @@ def verify(
 @app.command("list", epilog="Example: replay archive list stb.replay --table tasks")
 def list_(
     archive: Annotated[str, typer.Argument(help="A .replay file [default: the shipped archives].")] = "",
-    table: Annotated[str, typer.Option(help="List the row ids of this table.")] = "",
+    table: Annotated[str, typer.Option(help="List its row ids; differences with their reasons.")] = "",
     json: opt.JsonFlag = False,
 ) -> int:
     """List shipped archives, the tables of one archive, or the rows of one table."""
@@ -114,8 +114,11 @@ def list_(
         _show_tables(screen, list_tables(archive))
     else:
         for row in list_rows(archive, table):
-            screen.emit({"table": table, "id": row})
-            screen.say(row)
+            screen.emit({"table": table, **row})
+            screen.say(row["id"])
+            for name in ("what", "why"):
+                if name in row:
+                    screen.say(f"  {name:<4}  {row[name]}")
     return 0
 
 

@@ -240,14 +240,21 @@ def _lines(value: Json, indent: str) -> list[str]:
     """Lay a document out for eyes, one leaf a line."""
     if isinstance(value, dict):
         pairs = [(f"{name}:", item) for name, item in value.items()]
-    elif isinstance(value, list):
+    elif isinstance(value, (list, tuple)):
         pairs = [("-", item) for item in value]
     else:
-        return [f"{indent}{value}"]
+        return [f"{indent}{_leaf(value)}"]
     lines: list[str] = []
     for head, item in pairs:
-        if isinstance(item, (dict, list)) and item:
+        if isinstance(item, (dict, list, tuple)) and item:
             lines += [f"{indent}{head}", *_lines(item, indent + "  ")]
         else:
-            lines.append(f"{indent}{head} {item}".rstrip())
+            lines.append(f"{indent}{head} {_leaf(item)}".rstrip())
     return lines
+
+
+def _leaf(value: Json) -> str:
+    """One value as it would stand in JSON, texts without their quotes; what is empty is a dash."""
+    if value is None or value in ({}, [], ()):
+        return "-"
+    return str(value).lower() if isinstance(value, bool) else str(value)

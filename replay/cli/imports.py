@@ -67,10 +67,10 @@ def _report_lines(report: Json, indent: str) -> list[str]:
     for name, value in report.items():
         if isinstance(value, dict) and value:
             lines += [f"{indent}{name}:", *_report_lines(value, indent + "  ")]
-        elif isinstance(value, list) and len(value) > _SHOWN:
+        elif isinstance(value, (list, tuple)) and len(value) > _SHOWN:
             shown = ", ".join(_short(item) for item in value[:_SHOWN])
             lines.append(f"{indent}{name}: {len(value)} ({shown}, ...)")
-        elif isinstance(value, list):
+        elif isinstance(value, (list, tuple)):
             lines.append(f"{indent}{name}: {', '.join(_short(item) for item in value) or 'none'}")
         else:
             lines.append(f"{indent}{name}: {'none' if value in ({}, None) else value}")

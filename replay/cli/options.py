@@ -69,7 +69,7 @@ Select = Annotated[
 ]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="At most so many tasks.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Worker processes; changes nothing but the time.")]
-Rules = Annotated[str, typer.Option("--rules", help="Calling rules: compat or strict.")]
+Rules = Annotated[str, typer.Option("--rules", help="Rules of play: compat (as upstream does) or strict.")]
 JudgeRuns = Annotated[int | None, typer.Option("--judge-runs", min=1, help="Verdicts asked for each answer.")]
 RunArchive = Annotated[
     str, typer.Option("--archive", help="Runs: the archive, when it is not a shipped one.")
@@ -87,7 +87,10 @@ Reference = Annotated[
 ]
 Options = Annotated[
     list[str] | None,
-    typer.Option("--option", help="NAME=VALUE of the benchmark (VALUE is JSON or text); may be repeated."),
+    typer.Option(
+        "--option",
+        help="NAME=VALUE of the benchmark, JSON or text; repeatable; a wrong NAME lists all.",
+    ),
 ]
 Candidate = Annotated[
     str,
@@ -138,7 +141,7 @@ UserMode = Annotated[str | None, typer.Option(help="Mode of the user simulator a
 JudgeMode = Annotated[str | None, typer.Option(help="Mode of the judge alone.")]
 Trials = Annotated[int, typer.Option(min=1, help="Trials of each task.")]
 Out = Annotated[Path | None, typer.Option(help="Run directory [default: runs/NAME-HASH].")]
-CandidateProtocol = Annotated[str, typer.Option(help="Candidate protocol, for example CoT@1.")]
+CandidateProtocol = Annotated[str, typer.Option(help="Candidate protocol; a wrong name lists all.")]
 Seed = Annotated[int | None, typer.Option(help="Run seed; every other seed derives from it.")]
 Overlay = Annotated[Path | None, typer.Option(help="Overlay of an earlier run to read.")]
 KeepErrors = Annotated[bool, typer.Option("--keep-errors", help="Record error answers too.")]

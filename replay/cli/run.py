@@ -108,6 +108,7 @@ def _execute(request: RunRequest, screen: Screen, expect_root: str) -> int:
         )
     screen.emit(report.to_json())
     _show(report, screen)
+    _show_misses(report, request.archive, screen)
     report.check(expect_root=expect_root)
     code = exit_code_of(report.summary)
     return UPSTREAM_EXIT if code == MISS_EXIT and request.modes.records else code
@@ -130,6 +131,16 @@ def _show(report: RunReport, screen: Screen) -> None:
             f"replay: {conflicts} answers differ from an earlier one of this run to the same request; "
             "the first is kept, and an episode that got another will not replay from the overlay"
         )
+
+
+def _show_misses(report: RunReport, archive: str, screen: Screen) -> None:
+    """Say where the misses are listed, and how a user is named where one was missed."""
+    users = report.summary.unscored.get("user-miss")
+    if users:
+        screen.say(f"user       missing in {users} episodes: name one with --user-model; those recorded:")
+        screen.say(f"           replay archive list {archive} --table users")
+    if exit_code_of(report.summary) == MISS_EXIT:
+        screen.say(f"misses     replay misses {report.out}")
 
 
 def _show_models(report: RunReport, screen: Screen) -> None:

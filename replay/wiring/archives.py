@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from replay.core.canonical import parse_json
 from replay.core.errors import InputError
 from replay.core.types import Key, Record, SnapshotKind
 from replay.store.archive.diff import ArchiveDiff, diff
@@ -31,6 +32,11 @@ __all__ = [
     "recompute_archive",
     "thaw_archive",
 ]
+
+
+_DIFFERENCES = "differences"
+_TOLD = ("source", "what", "why")
+"""What a known difference says: where upstream does it, what it does, and why strict does not."""
 
 
 class CheckedArchive(Record, frozen=True, kw_only=True):
@@ -107,10 +113,17 @@ def list_tables(reference: str) -> Listing:
         return reader.listing()
 
 
-def list_rows(reference: str, table: str) -> Iterator[str]:
-    """List the row ids of one table. Errors: InputError listing the tables there are."""
+def list_rows(reference: str, table: str) -> Iterator[dict[str, str]]:
+    """List the row ids of one table, and what a known difference says.
+
+    Shape:   `id`; for a row of `differences` also its `source`, `what` and `why`.
+    Errors:  InputError listing the tables there are.
+    """
     with ArchiveReader(find_archive(reference)) as reader:
         if reader.manifest.table(table) is None:
             known = ", ".join(reader.manifest.counts)
             raise InputError(f"no table {table!r}", where=reference, expected=f"one of: {known}")
-        yield from (row.id for row in reader.checked_rows(table))
+        for row in reader.checked_rows(table):
+            told = parse_json(row.record, where=f"{table} {row.id}") if table == _DIFFERENCES else {}
+            said = ((name, told.get(name)) for name in _TOLD)
+            yield {"id": row.id, **{name: text for name, text in said if isinstance(text, str)}}

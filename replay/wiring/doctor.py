@@ -24,6 +24,8 @@ from replay.wiring.registering import inspect_runtime
 __all__ = ["Check", "run_checks"]
 
 _NEEDED = ("msgspec", "lmdb", "zstandard", "jsonschema", "typer", "rich", "platformdirs")
+_WORLD = ("rapidfuzz", "phonenumbers", "pint", "holidays", "geographiclib")
+"""What ToolSandbox's world rests on."""
 _OPTIONAL = {"cryptography": "signatures: pip install 'replay-bench[sign]'"}
 _ROOM_BYTES = 1 << 30
 
@@ -51,7 +53,7 @@ def run_checks(*, home: Path | None = None) -> Iterator[Check]:
 
 def _checks(home: Path | None) -> Iterator[tuple[str, Callable[[], Check]]]:
     yield "python", _check_python
-    for package in _NEEDED:
+    for package in (*_NEEDED, *_WORLD):
         yield package, lambda package=package: _check_package(package)  # type: ignore[misc]
     for package, use in _OPTIONAL.items():
         yield package, lambda package=package, use=use: _check_optional(package, use)  # type: ignore[misc]

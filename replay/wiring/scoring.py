@@ -12,12 +12,12 @@ from replay.core.errors import InputError
 from replay.core.types import Json, Record
 from replay.engine.roles import EpisodeVerdicts
 from replay.engine.worker import EpisodeResult
-from replay.wiring.library import find_archive, locate_stores, open_library
+from replay.wiring.library import LibraryPaths, find_archive, locate_stores, open_library
 from replay.wiring.runs import Prepared, RunRequest, prepare_run
 from replay.wiring.summaries import RunSummary, summarize_episodes
 from replay.wiring.workers import make_output_worker
 
-__all__ = ["Scored", "check_benchmark", "item_line", "score_case_file", "score_outputs"]
+__all__ = ["Scored", "item_line", "score_case_file", "score_outputs"]
 
 
 class Scored(Record, frozen=True, kw_only=True):
@@ -37,8 +37,8 @@ def score_outputs(
              candidate is none of outputs.
     """
     made = get_benchmark(benchmark)
+    _locate(request, benchmark)
     prepared = prepare_run(request)
-    check_benchmark(prepared, benchmark)
     results = tuple(_score(prepared, each))
     episodes = tuple(result.verdicts for result in results)
     candidate = prepared.work.answers.candidate.name
@@ -60,11 +60,7 @@ def score_case_file(request: RunRequest, outputs: Path, *, benchmark: str) -> tu
     scorer = get_case_scorer(benchmark)
     if scorer is None or not outputs.is_file():
         return None
-    home = Path(request.home) if request.home else None
-    paths, _ = locate_stores(
-        find_archive(request.archive), home=home, bases=[Path(base) for base in request.bases]
-    )
-    _check_name(benchmark, paths.benchmark, paths.name)
+    paths = _locate(request, benchmark)
     with open_library(paths) as library:
         cases = scorer.score_cases(outputs, {task.id: task for task in library.tasks()})
         if cases is None:
@@ -83,18 +79,19 @@ def score_case_file(request: RunRequest, outputs: Path, *, benchmark: str) -> tu
     return (*lines, counts)
 
 
-def check_benchmark(prepared: Prepared, benchmark: str) -> None:
-    """Refuse an archive of another benchmark than the one that was named."""
-    _check_name(benchmark, prepared.library.benchmark, prepared.library.name)
-
-
-def _check_name(benchmark: str, found: str, archive: str) -> None:
-    if benchmark != found:
+def _locate(request: RunRequest, benchmark: str) -> LibraryPaths:
+    """Find the stores of a request's archive. Errors: InputError when it is of another benchmark."""
+    home = Path(request.home) if request.home else None
+    paths, _ = locate_stores(
+        find_archive(request.archive), home=home, bases=[Path(base) for base in request.bases]
+    )
+    if benchmark != paths.benchmark:
         raise InputError(
-            f"archive {archive!r} is of benchmark {found!r}",
+            f"archive {paths.name!r} is of benchmark {paths.benchmark!r}",
             expected=f"an archive of {benchmark!r}",
-            next_step=f"replay score {found} ...",
+            next_step=f"replay score {paths.benchmark} ...",
         )
+    return paths
 
 
 def item_line(episode: EpisodeVerdicts, benchmark: str) -> dict[str, Json]:

@@ -51,9 +51,17 @@ class ExpectedRun(Record, frozen=True, kw_only=True, omit_defaults=True):
             f"simulator {self.simulator}" if self.simulator else "",
             f"without {len(self.without)} tools" if self.without else "",
             f"judge {self.judge_model}" if self.judge_model else "",
-            f"{len(self.select)} tasks" if self.select else "",
+            f"user {self.user}" if self.user else "",
+            _name_selection(self.select),
         ]
         return ", ".join(part for part in parts if part)
+
+
+def _name_selection(select: tuple[str, ...]) -> str:
+    """Count the tasks that are named; how many a pattern stands for is known only where it is played."""
+    if any(mark in pattern for pattern in select for mark in "*?["):
+        return "some tasks"
+    return f"{len(select)} task{'s' if len(select) > 1 else ''}" if select else ""
 
 
 class Place(Record, frozen=True, kw_only=True):

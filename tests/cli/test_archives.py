@@ -146,9 +146,17 @@ def test_shipped_archives_tables_and_rows_are_listed() -> None:
     }
     rows = run_command("archive", "list", MINI, "--table", "tasks").out.split()
     assert (tables["tasks"], "1001") == (len(rows), rows[0])
-    assert [{"table": "candidates", "id": name} for name in ("cot", "dfs", "weak")] == run_command(
-        "archive", "list", MINI, "--table", "candidates", "--json"
-    ).documents
+    assert [
+        {"table": "candidates", "id": name} for name in ("cot", "dfs", "smollm2-135m", "weak")
+    ] == run_command("archive", "list", MINI, "--table", "candidates", "--json").documents
+
+
+def test_a_known_difference_is_listed_with_its_reason() -> None:
+    """What upstream does and why strict does not stands under the name of each difference."""
+    words = ("archive", "list", MINI, "--table", "differences")
+    first = run_command(*words, "--json").documents[0]
+    assert {"table", "id", "source", "what", "why"} == first.keys()
+    assert f"{first['id']}\n  what  {first['what']}\n  why   {first['why']}\n" in run_command(*words).out
 
 
 def test_an_unknown_table_lists_the_tables() -> None:

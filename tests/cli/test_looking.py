@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from tests.support.commands import MINI, read_folder, run_command
+from tests.support.commands import MINI, SOURCES, read_folder, run_command
 from tests.support.data import CHECKOUT
 from tests.support.scripts import write_script
 
@@ -57,10 +58,20 @@ def test_options_of_runs_are_refused_for_archives() -> None:
     assert re.search("--candidate means nothing for an archive", answered.err)
 
 
-def test_an_archive_without_generated_answers_says_so(stores: Path) -> None:
-    """Recomputing looks for what a local model has made; the shipped suite is written by hand."""
-    document = run_command("verify", ARCHIVE, "--recompute", "--home", stores, "--json").document
+def test_an_archive_without_generated_answers_says_so(stores: Path, tmp_path: Path) -> None:
+    """Recomputing looks for what a local model has made; imported data holds none of it."""
+    archive = tmp_path / "a.replay"
+    run_command("import", "stabletoolbench", SOURCES, "-o", archive)
+    document = run_command("verify", archive, "--recompute", "--home", stores, "--json").document
     assert {"generated": 0, "recomputed": 0, "elsewhere": {}, "differ": []} == document["answers"]
+
+
+def test_answers_of_a_model_that_is_not_here_are_counted(stores: Path) -> None:
+    """What the shipped suite's model said cannot be computed again without it, and that is no fault."""
+    answered = run_command("verify", ARCHIVE, "--recompute", "--home", stores, "--json")
+    answers = answered.document["answers"]
+    assert (0, 0, []) == (answered.code, answers["recomputed"], answers["differ"])
+    assert answers["generated"] == sum(answers["elsewhere"].values()) > 0
 
 
 def test_equal_runs_compare_as_one(cot_run: Path) -> None:
@@ -99,6 +110,14 @@ def test_a_task_is_explained_from_question_to_verdict(cot_run: Path) -> None:
     assert re.fullmatch("sha256:[0-9a-f]{64}", call["key"])
     assert {"SoPR", "FAC"} <= {verdict["metric"] for verdict in document["verdicts"]}
     assert document["judged"]
+
+
+def test_an_explanation_for_eyes_is_laid_out_to_the_last_leaf(cot_run: Path) -> None:
+    """Verdicts and judgements stand one value a line, and what is empty is a dash."""
+    lines = run_command("explain", cot_run, "1001").out.splitlines()
+    assert "    metric: SoPR" in lines
+    assert "stop_detail: -" in lines or "stop_detail:" in lines
+    assert [] == [line for line in lines if line.endswith((" None", "()", " True", " False"))]
 
 
 def test_a_key_is_explained_with_its_preimage(stores: Path, cot_run: Path) -> None:
@@ -171,6 +190,13 @@ def test_the_doctor_finds_everything(tmp_path: Path) -> None:
     assert {"python", "msgspec", "keys", "network guard", "stores", ARCHIVE.name} <= checks.keys()
     assert re.search(r"\d+ single changes .* every one in a key is a miss", checks["keys"]["found"])
     assert {} == read_folder(tmp_path)
+
+
+def test_every_package_of_a_plain_installation_is_looked_at() -> None:
+    """What pyproject.toml names as a dependency is one of the doctor's checks."""
+    needed = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = {re.split("[=>]", word)[0] for word in needed}
+    assert names <= {check["name"] for check in run_command("doctor", "--json").document["checks"]}
 
 
 def test_the_doctor_names_what_is_wrong() -> None:
