@@ -20,8 +20,8 @@ __all__ = ["MAX_BITS", "MAX_ITEMS", "compute"]
 
 MAX_BITS: Final = 4_096
 """Of an integer result."""
-MAX_ITEMS: Final = 65_536
-"""Characters or items of a result."""
+MAX_ITEMS: Final = 4_096
+"""Characters, items and bytes of integers in a value, those of what it holds included."""
 
 _BINARY: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Add: operator.add,
@@ -73,6 +73,14 @@ def compute(node: ast.expr) -> Json:
 
 
 def _value(node: ast.expr) -> Any:
+    """Value of a node, within the bounds: so is everything that is made of it next."""
+    value = _made(node)
+    if _weigh(value, MAX_ITEMS) > MAX_ITEMS:
+        raise LiteralError("an operation on or with something too large")
+    return value
+
+
+def _made(node: ast.expr) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.List):
@@ -84,11 +92,13 @@ def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
         left, right = _value(node.left), _value(node.right)
         _check_size(node.op, left, right)
-        return _bounded(_BINARY[type(node.op)](left, right))
+        return _BINARY[type(node.op)](left, right)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         function = _BUILTINS.get(node.func.id)
         if function is not None:
-            return _bounded(function(*(_value(item) for item in node.args)))
+            arguments = [_value(item) for item in node.args]
+            _check_arguments(function, arguments)
+            return function(*arguments)
     raise LiteralError(f"an operation on {type(node).__name__}, which is no literal")
 
 
@@ -100,7 +110,7 @@ def _check_size(op: ast.operator, left: Any, right: Any) -> None:
         too_large = right > MAX_BITS
     elif isinstance(op, ast.Mult) and isinstance(left, _SEQUENCES) != isinstance(right, _SEQUENCES):
         sequence, times = (left, right) if isinstance(left, _SEQUENCES) else (right, left)
-        too_large = isinstance(times, int) and len(sequence) * times > MAX_ITEMS
+        too_large = isinstance(times, int) and _weigh(sequence, MAX_ITEMS) * times > MAX_ITEMS
     elif isinstance(op, ast.Mod) and isinstance(left, (str, bytes)):
         # A width such as %999999999d asks for as many characters.
         if _PLACES.sub("", str(left)).count("%"):
@@ -112,9 +122,29 @@ def _check_size(op: ast.operator, left: Any, right: Any) -> None:
         raise LiteralError("an operation whose result is too large")
 
 
-def _bounded(value: Any) -> Any:
-    if isinstance(value, int) and value.bit_length() > 2 * MAX_BITS:
+def _check_arguments(function: Callable[..., Any], arguments: list[Any]) -> None:
+    """Refuse a call that would compute beyond the bounds: to round to places makes 10 ** places."""
+    places = arguments[1] if function is round and len(arguments) > 1 else 0
+    if isinstance(places, int) and abs(places) > MAX_BITS:
         raise LiteralError("an operation whose result is too large")
-    if isinstance(value, _SEQUENCES) and len(value) > MAX_ITEMS:
-        raise LiteralError("an operation whose result is too large")
-    return value
+    if sum(_weigh(value, MAX_ITEMS) for value in arguments) > MAX_ITEMS:
+        raise LiteralError("an operation on or with something too large")
+
+
+def _weigh(value: Any, most: int) -> int:
+    """Size of a value with all that it holds; counting stops once it is more than `most`.
+
+    A list that holds one list many times is small in memory and large to whoever walks it.
+    """
+    if isinstance(value, int):
+        return 1 + value.bit_length() // 8
+    if isinstance(value, (str, bytes)):
+        return 1 + len(value)
+    if not isinstance(value, (list, tuple)):
+        return 1
+    weight = 1
+    for item in value:
+        weight += _weigh(item, most - weight)
+        if weight > most:
+            break
+    return weight

@@ -22,7 +22,6 @@ from replay.core.types import Json, Record
 
 __all__ = ["LineCall", "is_for_execution", "read_calls", "read_clean_calls"]
 
-_BRACKETS: Final = re.compile(r"\[.*\]")
 _CALLED_NAME: Final = re.compile(r"\b([a-zA-Z_]\w*)\s*(?=\()")
 _SYNTAX_ERROR: Final = "invalid syntax (<string>, line 1)"
 
@@ -41,7 +40,7 @@ class LineCall(Record, frozen=True, kw_only=True):
 
 def is_for_execution(message: str) -> bool:
     """Tell whether an agent of the multi-turn protocol speaks to the sandbox."""
-    if _BRACKETS.search(message) is None:
+    if not any("]" in line.partition("[")[2] for line in message.split("\n")):
         return False
     try:
         read_calls(message)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from replay.benchmarks.acebench.literals.syntax import LiteralError
@@ -154,3 +156,11 @@ def test_a_long_plain_message_is_still_read() -> None:
     """A megabyte of text in one argument is a call."""
     (call,) = read_calls("[f(a='" + "x" * 1_000_000 + "')]")
     assert len(call.arguments["a"]) == 1_000_000
+
+
+@pytest.mark.parametrize("message", ["[" * 500_000, "['" * 250_000, "]" * 250_000 + "[" * 250_000])
+def test_brackets_that_never_close_are_told_at_once(message: str) -> None:
+    """One look a line, however many brackets open in it."""
+    started = time.process_time()
+    assert not is_for_execution(message)
+    assert time.process_time() - started < 1.0
