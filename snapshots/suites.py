@@ -189,12 +189,7 @@ SUITES: Final = (
                     "user_max_tokens": 12,
                     "max_messages": 4,
                 },
-                select=(
-                    "en/normal_atom_bool_0",
-                    "en/special_irrelevant_0",
-                    "zh/normal_similar_api_0",
-                    "en/agent_multi_turn_0",
-                ),
+                select=("*_0",),
                 speaks_as_user=True,
                 live=("en/normal_atom_bool_0",),
             ),
