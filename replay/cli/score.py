@@ -10,6 +10,7 @@ import typer
 from replay.cli import options as opt
 from replay.cli.scores import exit_code_of, show_summary
 from replay.cli.screen import Screen
+from replay.core.errors import UsageError
 
 if TYPE_CHECKING:
     from replay.core.types import Json
@@ -87,6 +88,18 @@ def _show_cases(lines: tuple[Json, ...], screen: Screen) -> int:
     return 1 if counts["disagree"] or counts["cannot_be_scored"] else 0
 
 
+def _refuse_choice(request: RunRequest, outputs: Path | None) -> None:
+    """Refuse to choose tasks where single cases are scored, all of them: nobody must believe otherwise."""
+    given = {"--select": request.select, "--limit": request.limit, "--candidate": request.candidate_name}
+    idle = [name for name, value in given.items() if value]
+    if idle:
+        raise UsageError(
+            f"{', '.join(idle)} means nothing for a file of single cases",
+            where=outputs.name if outputs else "",
+            expected="every line of it is scored",
+        )
+
+
 def _execute(request: RunRequest, benchmark: str, outputs: Path | None, screen: Screen) -> int:
     from msgspec import to_builtins
 
@@ -94,6 +107,7 @@ def _execute(request: RunRequest, benchmark: str, outputs: Path | None, screen: 
 
     cases = None if outputs is None else score_case_file(request, outputs, benchmark=benchmark)
     if cases is not None:
+        _refuse_choice(request, outputs)
         return _show_cases(cases, screen)
     with screen.progress("scoring") as advance:
         scored = score_outputs(request, benchmark=benchmark, each=lambda _, done, total: advance(done, total))

@@ -157,9 +157,10 @@ def choose_outputs(path: str, name: str, benchmark: Benchmark, library: Library)
 
 def _not_there(what: str, name: str, known: list[str], library: Library, *, option: str) -> InputError:
     close = difflib.get_close_matches(name, known, n=1)
+    other = "" if known or option != "--candidate" else ": model:NAME, scripted:FILE or outputs:PATH"
     return InputError(
         f"no {what} {name!r}" if name else f"the archive has {len(known)} {what}s and none was named",
         where=f"archive {library.label}",
         expected=f"one of: {', '.join(sorted(known)) or '(none recorded)'}",
-        next_step=f"did you mean {close[0]}?" if close else f"name one with {option}",
+        next_step=f"did you mean {close[0]}?" if close else f"name one with {option}{other}",
     )

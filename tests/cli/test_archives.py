@@ -193,6 +193,7 @@ def test_a_signature_holds_until_something_changes(tmp_path: Path, keys: Path) -
     unsigned = run_command("verify", tmp_path / "b.replay", "--key", keys / "key.pub")
     assert 1 == unsigned.code
     assert re.search("there is no signature file beside the archive", unsigned.out)
+    assert "ok" not in unsigned.out.splitlines()
     shutil.copyfile(tmp_path / "a.replay.sig.json", tmp_path / "b.replay.sig.json")
     assert 1 == run_command("verify", tmp_path / "b.replay", "--key", keys / "key.pub").code
 

@@ -48,7 +48,7 @@ def test_a_run_without_a_user_says_how_to_name_one(stores: Path, tmp_path: Path)
     assert re.search(r"(?m)^user +missing in 2 episodes: name one with --user-model", answered.out)
     assert "replay archive list toolsandbox --table users\n" in answered.out
     assert f"replay misses {tmp_path / 'run'}\n" in answered.out
-    assert "plain\n" == run_command("archive", "list", "toolsandbox", "--table", "users").out
+    assert "plain" in run_command("archive", "list", "toolsandbox", "--table", "users").out.split()
 
 
 def test_scope_and_baselines_stand_beside_the_score(stores: Path, tmp_path: Path) -> None:
@@ -67,6 +67,43 @@ def test_an_archive_of_another_benchmark_is_named_without_outputs_too(stores: Pa
     answered = run_command("score", "acebench", "metatool", "--home", stores)
     assert 3 == answered.code
     assert re.search("archive 'metatool-mini' is of benchmark 'metatool'", answered.err)
+
+
+def test_choosing_tasks_of_a_file_of_single_cases_is_refused(stores: Path, tmp_path: Path) -> None:
+    """Every line of such a file is scored, so a limit would be without effect."""
+    cases = tmp_path / "cases.jsonl"
+    case = '{"category": "match_awareness", "id": "", "language": "en", "model_output": "Yes."}\n'
+    cases.write_text(case)
+    words = ("score", "metatool", "metatool", "--outputs", cases, "--home", stores)
+    assert 0 == run_command(*words).code
+    answered = run_command(*words, "--limit", "1")
+    assert 2 == answered.code
+    assert re.search("--limit means nothing for a file of single cases .cases.jsonl", answered.err)
+
+
+def test_an_archive_without_candidates_says_which_kinds_there_are(stores: Path, tmp_path: Path) -> None:
+    """Freshly imported tasks have no recorded candidate: a model, a script or outputs can be named."""
+    path = tmp_path / "a.replay"
+    run_command("import", "codexomics", SOURCES, "-o", path)
+    answered = run_command("run", path, "--home", stores, "--out", tmp_path / "run")
+    assert 3 == answered.code
+    assert re.search(
+        "next: name one with --candidate: model:NAME, scripted:FILE or outputs:PATH", answered.err
+    )
+
+
+@pytest.mark.parametrize(
+    "benchmark", ["stabletoolbench", "metatool", "acebench", "toolsandbox", "codexomics"]
+)
+def test_what_is_no_folder_is_named_alike_by_every_importer(tmp_path: Path, benchmark: str) -> None:
+    """A wrong path and a file are told apart from a folder that holds nothing of the benchmark."""
+    file = tmp_path / "file"
+    file.write_text("x")
+    nowhere = run_command("import", benchmark, tmp_path / "nowhere", "-o", tmp_path / "a.replay")
+    of_file = run_command("import", benchmark, file, "-o", tmp_path / "a.replay")
+    assert (3, 3) == (nowhere.code, of_file.code)
+    assert nowhere.err.startswith("replay: no such folder (nowhere)")
+    assert of_file.err.startswith("replay: not a folder (file)")
 
 
 def test_lists_of_an_import_report_are_counted_and_shortened(tmp_path: Path) -> None:

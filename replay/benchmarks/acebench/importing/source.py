@@ -77,7 +77,9 @@ class Source:
         self._sources: dict[str, SourceFile] = {}
         found = [prefix for prefix in ("data_all/", "") if self._languages(prefix)]
         if not found:
-            raise InputError("no ACEBench data", where=root.name, expected=_EXPECTED)
+            what = "no ACEBench data" if root.is_dir() else "no such folder"
+            what = "not a folder" if root.is_file() else what
+            raise InputError(what, where=root.name, expected=_EXPECTED)
         self.prefix = found[0]
         self.languages = self._languages(self.prefix)
         self.licence = self._read_licence()

@@ -50,7 +50,12 @@ def read_outputs(path: Path, tasks: Mapping[str, Task]) -> tuple[Output, ...]:
     for output in found:
         key = (output.candidate, output.task, output.trial)
         if output.task not in tasks:
-            raise InputError(f"unknown scenario {output.task!r}", where=output.source, expected="a task's id")
+            raise InputError(
+                f"unknown scenario {output.task!r}",
+                where=output.source,
+                expected=f"one of the {len(tasks)} scenarios of the archive",
+                next_step="list them with: replay archive list ARCHIVE --table tasks",
+            )
         if key in seen:
             where = f"{output.source}, first in {seen[key]}"
             raise InputError(f"scenario {output.task!r} twice", where=where, expected="one result each")
@@ -128,7 +133,7 @@ def _read_lines(path: Path) -> Iterator[Output]:
             trial=trial,
             format=FORM,
             data=make_outcome(said) if is_context else said,
-            source=f"{path.name}#{number}",
+            source=f"{path.name}, line {number}",
         )
 
 
@@ -149,4 +154,5 @@ def _parse(text: str, where: str) -> Json:
     try:
         return parse_json(text)
     except CanonicalError as error:
-        raise InputError(f"no JSON: {error}", where=where, expected=_EXPECTED) from None
+        place = f"{where}, {error.where}" if error.where else where
+        raise InputError(f"no JSON: {error.what}", where=place, expected=_EXPECTED) from None

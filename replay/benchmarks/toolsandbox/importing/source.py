@@ -29,7 +29,8 @@ class Dump:
     def __init__(self, root: Path) -> None:
         """Take a folder. Raises InputError when it is none."""
         if not root.is_dir():
-            raise InputError("no such folder", where=root.name, expected="a folder with scenarios_base.json")
+            what = "not a folder" if root.exists() else "no such folder"
+            raise InputError(what, where=root.name, expected="a folder with scenarios_base.json")
         self._root = root
         self._sources: dict[str, SourceFile] = {}
         self._faults: list[str] = []
