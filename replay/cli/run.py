@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -118,6 +119,8 @@ def _show(report: RunReport, screen: Screen) -> None:
     inputs, roots, guard = report.manifest.inputs, report.manifest.roots, report.manifest.guard
     for name, root in inputs.archives.items():
         screen.say(f"archive    {name}  {root}")
+    for line in _settings(report):
+        screen.say(line)
     show_summary(report.summary, screen)
     screen.say(f"network_attempts {guard.network_attempts if guard else 'unknown'}")
     screen.say(f"run root   {roots.run_root if roots else 'none: the run is not finished'}")
@@ -130,6 +133,16 @@ def _show(report: RunReport, screen: Screen) -> None:
         screen.log(
             f"replay: {conflicts} answers differ from an earlier one of this run to the same request; "
             "the first is kept, and an episode that got another will not replay from the overlay"
+        )
+
+
+def _settings(report: RunReport) -> Iterator[str]:
+    """Tell what was played by: a recorded candidate, or a model of its name, brings its own along."""
+    settings = report.manifest.inputs.settings
+    yield f"settings   protocol {settings.protocol or 'none'}, rules {settings.rules}, seed {settings.seed}"
+    if settings.options:
+        yield "options    " + ", ".join(
+            f"{name} {settings.options[name]}" for name in sorted(settings.options)
         )
 
 

@@ -50,6 +50,8 @@ class Comparison(Record, frozen=True, kw_only=True):
 
     left_root: str
     right_root: str
+    same_content: bool
+    """True when trajectories, verdicts and summary are equal to the bit, whatever the inputs were."""
     inputs: tuple[str, ...]
     """Inputs that differ, by path."""
     only_left: tuple[str, ...]
@@ -92,6 +94,11 @@ class Comparison(Record, frozen=True, kw_only=True):
         for side, metrics in self.deltas.items():
             for metric, delta in metrics.items():
                 yield f"{metric} ({side}) {_delta(delta)}"
+        yield from self._conclusion()
+
+    def _conclusion(self) -> Iterator[str]:
+        if self.same_content and not self.is_same:
+            yield "every step, verdict and score is the same: the roots differ by the runs' inputs alone"
         yield "same run root" if self.is_same else "different run roots"
 
 
@@ -113,6 +120,7 @@ def compare_runs(left_path: Path, right_path: Path) -> Comparison:
     return Comparison(
         left_root=_root(left),
         right_root=_root(right),
+        same_content=_content(left) == _content(right) != (),
         inputs=tuple(name_differences(left.manifest, right.manifest, sides=("left", "right"))),
         only_left=_names(ours.keys() - theirs.keys()),
         only_right=_names(theirs.keys() - ours.keys()),
@@ -123,6 +131,11 @@ def compare_runs(left_path: Path, right_path: Path) -> Comparison:
             for side in ("compat", "strict")
         },
     )
+
+
+def _content(run: Run) -> tuple[str, ...]:
+    roots = run.manifest.roots
+    return () if roots is None else (roots.trajectories, roots.verdicts, roots.summary)
 
 
 _Place = tuple[str, int]

@@ -43,12 +43,19 @@ Changes = dict[str, dict[str, Json]]
 
 
 def write_run(
-    path: Path, *, tasks: int = 3, benchmark: str = "squares", changed: Changes | None = None
+    path: Path,
+    *,
+    tasks: int = 3,
+    benchmark: str = "squares",
+    changed: Changes | None = None,
+    archive: str = "",
 ) -> Path:
     """Write a finished run; `changed` says by task what is different in it."""
     plan = demo_plan(tasks)
     manifest = demo_manifest(plan)
-    manifest = replace(manifest, inputs=replace(manifest.inputs, benchmark=benchmark))
+    archives = {"a": archive} if archive else manifest.inputs.archives
+    inputs = replace(manifest.inputs, benchmark=benchmark, archives=archives)
+    manifest = replace(manifest, inputs=inputs)
     with RunFolder(path, manifest, plan) as folder:
         for item in plan:
             folder.append(encode_episode(make_episode(item, **(changed or {}).get(item.task, {}))))
@@ -66,6 +73,16 @@ def test_equal_runs_are_the_same(tmp_path: Path) -> None:
     found = compare(tmp_path)
     assert (True, (), (), ()) == (found.is_same, found.inputs, found.diverged, found.changed)
     assert list(found.lines())[-1] == "same run root"
+
+
+def test_runs_of_other_inputs_with_equal_content_are_told_apart_from_different_ones(tmp_path: Path) -> None:
+    """What a layer replays is the live run but for the archive's root, and that is said."""
+    found = compare_runs(write_run(tmp_path / "a"), write_run(tmp_path / "b", archive="sha256:other"))
+    assert (False, True) == (found.is_same, found.same_content)
+    assert "every step, verdict and score is the same: the roots differ by the runs' inputs alone" in list(
+        found.lines()
+    )
+    assert not compare(tmp_path / "c", t1={"score": 0.0}).same_content
 
 
 def test_the_first_differing_step_is_named(tmp_path: Path) -> None:
