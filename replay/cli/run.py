@@ -13,6 +13,7 @@ from replay.cli.scores import MISS_EXIT, exit_code_of, show_summary
 from replay.cli.screen import Screen
 
 if TYPE_CHECKING:
+    from replay.core.types import Json
     from replay.wiring.runs import RunReport, RunRequest
 
 __all__ = ["add_to"]
@@ -142,8 +143,15 @@ def _settings(report: RunReport) -> Iterator[str]:
     yield f"settings   protocol {settings.protocol or 'none'}, rules {settings.rules}, seed {settings.seed}"
     if settings.options:
         yield "options    " + ", ".join(
-            f"{name} {settings.options[name]}" for name in sorted(settings.options)
+            f"{name} {_word(value)}" for name, value in sorted(settings.options.items())
         )
+
+
+def _word(value: Json) -> str:
+    """Write a value as it is given to --option: a text bare, all else as JSON."""
+    import msgspec
+
+    return value if isinstance(value, str) and value else msgspec.json.encode(value).decode()
 
 
 def _show_misses(report: RunReport, archive: str, screen: Screen) -> None:

@@ -56,7 +56,7 @@ def test_scope_and_baselines_stand_beside_the_score(stores: Path, tmp_path: Path
     words = ("--candidate", "gold", "--mode", "strict", "--limit", "2", "--home", stores)
     answered = run_command("run", "codexomics", *words, "--out", tmp_path / "run")
     assert re.search(r"(?m)^settings   protocol rounds, rules compat, seed 0$", answered.out)
-    assert re.search(r"(?m)^options    biology own, .*, mode clean-parity, .*", answered.out)
+    assert re.search(r"(?m)^options    biology own, candidates 24, .*, mode clean-parity, .*", answered.out)
     assert re.search(r"(?m)^scope +.*mode clean-parity, .*tier real-tool-execution$", answered.out)
     beside = (
         r"(?m)^baselines +strict-accuracy \(compat\): empty-arguments \S+, last-step-missing \S+, oracle-echo"
