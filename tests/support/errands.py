@@ -70,6 +70,10 @@ class BookingDesk:
         text = "booked" if "booked" in body else str(body["error"])
         return ToolResult(content=text, body=body, provenance=Provenance.WORLD)
 
+    def state(self) -> Json:
+        """The code; nothing else is known here."""
+        return {"code": self._code}
+
 
 class ErrandBenchmark:
     """Talks, books, and counts what was booked."""
