@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -89,7 +90,7 @@ class LibraryModel:
             str(weights), n_ctx=CONTEXT_TOKENS, n_threads=THREADS, n_threads_batch=THREADS, verbose=False
         )
         vocabulary = llama_cpp.llama_model_get_vocab(self._model.model)
-        self._is_end = lambda token: llama_cpp.llama_vocab_is_eog(vocabulary, token)
+        self._is_end: Callable[[int], bool] = partial(llama_cpp.llama_vocab_is_eog, vocabulary)
 
     def reuse(self, prompt: Sequence[int]) -> Sequence[int]:
         """Answer with the prefix that the library finds in its context."""
