@@ -179,7 +179,7 @@ def _has_type(value: Json, name: Json) -> bool:
     if name == "number":
         return is_number(value)
     if name == "integer":
-        return is_number(value) and float(value).is_integer()
+        return is_number(value) and (isinstance(value, int) or value.is_integer())
     kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
     kind = kinds.get(name) if isinstance(name, str) else None
     return kind is None or isinstance(value, kind)
@@ -280,7 +280,8 @@ def _object_contradictions(schema: Mapping[str, Json], path: list[str | int]) ->
     if isinstance(properties, dict):
         required = schema.get("required")
         for name in required if isinstance(required, list) else []:
-            if schema.get("additionalProperties") is False and name not in properties:
+            is_declared = isinstance(name, str) and name in properties
+            if schema.get("additionalProperties") is False and not is_declared:
                 yield f"{place}: {name!r} is required and not allowed"
         for name, item in properties.items():
             yield from _contradictions(item, [*path, "properties", name])
@@ -290,7 +291,7 @@ def _value_contradictions(schema: Mapping[str, Json], place: str) -> Iterator[st
     enum, types = schema.get("enum"), schema.get("type")
     listed = types if isinstance(types, list) else [types]
     for name in listed:
-        if name is not None and name not in _TYPES:
+        if name is not None and not (isinstance(name, str) and name in _TYPES):
             yield f"{place}: unknown type {name!r}"
     if isinstance(schema.get("pattern"), str) and _compiled(schema["pattern"]) is None:
         yield f"{place}: pattern cannot be read"

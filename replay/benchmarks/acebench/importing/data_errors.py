@@ -85,11 +85,12 @@ def _call_errors(record: AceTask, name: str, arguments: Mapping[str, Json]) -> I
     if not isinstance(schema, dict):
         yield f"truth-unknown-tool:{name}"
         return
-    for required in schema.get("required") or ():
-        if required not in arguments:
-            yield f"truth-lacks-required:{required}"
+    required, properties = schema.get("required"), schema.get("properties")
+    for needed in required if isinstance(required, list) else ():
+        if not (isinstance(needed, str) and needed in arguments):
+            yield f"truth-lacks-required:{needed}"
     for argument, value in arguments.items():
-        if argument not in (schema.get("properties") or ()):
+        if not (isinstance(properties, dict) and argument in properties):
             yield f"truth-undeclared-argument:{argument}"
         elif value is None or value in ([], {}):
             yield f"truth-empty-value:{argument}"

@@ -75,3 +75,22 @@ def test_contradictory_keywords_are_named(schema: Json) -> None:
     """A schema that no value can fit is found at import, with its place."""
     (found,) = find_contradictions(schema)
     assert found.startswith("$")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": {"a": 1}},
+        {"type": [["string"]]},
+        {"properties": {"x": {"type": {}}}},
+        {"properties": {}, "required": [["x"]], "additionalProperties": False},
+    ],
+)
+def test_schemas_of_odd_types_are_contradictory(schema: Json) -> None:
+    """A type or a name that is no text is named, not stumbled over."""
+    assert find_contradictions(schema)
+
+
+def test_integers_of_any_size_are_integers() -> None:
+    """Beyond what a float holds, too."""
+    assert not find_contradictions({"type": "integer", "enum": [10**400]})

@@ -93,3 +93,16 @@ def test_other_files_hold_no_cases(tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_text(json.dumps({"id": "x", "model_output": {}}))
     assert ToolSandboxCases().score_cases(path, {}) is None
+
+
+@pytest.mark.parametrize("odd", [1, None, [["a"], 1], [[1, "a"]], [[["a"], "b"]], [{}]])
+def test_expectations_of_odd_types_do_not_agree(tmp_path: Path, odd: Json) -> None:
+    """Whatever is expected, the line is told and the next one scored."""
+    said = [{"sender": "USER", "recipient": "AGENT", "content": "q"}]
+    given = {"messages": said, "milestones": [], "edges": None, "minefields": []}
+    odd_line, right = score(
+        tmp_path,
+        make_case("trajectory_evaluation", given, expected={"auto_guardrails": odd}),
+        make_case(expected=[1.0, None]),
+    )
+    assert (False, True) == (odd_line.get("agrees", False), right["agrees"])

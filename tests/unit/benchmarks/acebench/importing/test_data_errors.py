@@ -107,3 +107,12 @@ def test_bags_of_the_task_are_in_the_truth(question: str, flags: tuple[str, ...]
         classes=["Travel"], config={}, question=question, ground_truth=truth, mile_stone=["[a()]"]
     )
     assert flags == find_data_errors(record)
+
+
+@pytest.mark.parametrize("odd", [1, 10**29, True, "x", [[]], [{}], {"a": 1}])
+@pytest.mark.parametrize("place", ["required", "properties"])
+def test_tools_of_odd_schemas_are_looked_at(place: str, odd: Json) -> None:
+    """A schema whose parts have other types than a schema's gives flags at most."""
+    tool = make_tool("f", x="string")
+    tool["parameters"][place] = odd
+    assert isinstance(_flags({"f": {"x": "a"}}, tool), tuple)
