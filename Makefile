@@ -70,10 +70,10 @@ test: $(VENV)/.test models-test ## All tests, style and types
 	@echo "[test] types"
 	@$(BIN)/mypy
 	@echo "[test] tests on $(JOBS) processes"
-	@$(BIN)/pytest -n $(JOBS) -m "not fuzz"
+	@$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not fuzz"
 
 test-fast: $(VENV)/.test ## Tests that need no model and no network, the quick ones
-	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(JOBS) -m "not slow and not model and not fuzz"
+	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow and not model and not fuzz"
 
 bench: $(VENV)/.bench ## Measure against the opponents, one JSON document
 	@$(BIN)/python -m tests.bench
