@@ -15,7 +15,8 @@ from tests.support.data import find_shared_data
 # What a test may see of the caller's environment; everything else (credentials, proxies, REPLAY_*, locale
 # and time zone of the machine) is taken away before each test.
 _KEPT = frozenset({"PATH", "TMPDIR", "VIRTUAL_ENV", "SYSTEMROOT", "LD_LIBRARY_PATH", "REPLAY_TEST_DATA"})
-_KEPT_PREFIXES = ("PYTEST_", "PYTHON", "COVERAGE_", "HYPOTHESIS_")
+# GGML_: the model library reads its switches when it first computes, not when it is loaded.
+_KEPT_PREFIXES = ("PYTEST_", "PYTHON", "COVERAGE_", "HYPOTHESIS_", "GGML_")
 
 _SLOW_MACHINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(

@@ -325,8 +325,12 @@ def test_a_layer_without_its_base(tmp_path: Path) -> None:
     ("words", "code", "message"),
     [
         (("--mode", "fast"), 2, r"unknown mode 'fast' \(--mode\); expected one of: strict, replay, record"),
-        (("--candidate", "cto"), 3, r"no candidate 'cto'.*one of: cot, dfs, weak; next: did you mean cot\?"),
-        ((), 3, r"3 candidates and none was named.*one of: cot, dfs, weak"),
+        (
+            ("--candidate", "cto"),
+            3,
+            r"no candidate 'cto'.*one of: cot, dfs, smollm2-135m, weak; next: did you mean cot\?",
+        ),
+        ((), 3, r"4 candidates and none was named.*one of: cot, dfs, smollm2-135m, weak"),
         (("--candidate", "robot:x"), 3, r"unknown kind of candidate 'robot'.*scripted:FILE, outputs:PATH"),
         (("--candidate", "cot", "--judge", "me"), 3, r"no judge 'me'.*one of: panel"),
         (

@@ -191,7 +191,7 @@ def test_the_default_model_plays_live(tmp_path: Path, monkeypatch: pytest.Monkey
     )  # fmt: skip
     assert 0 == frozen.code, frozen.err
     strict = run_command(
-        "run", layer, *words[2:], "--judge-runs", "1", "--mode", "strict", "--base", ARCHIVE, "--out",
+        "run", layer, *words[2:], *SHORT, "--mode", "strict", "--base", ARCHIVE, "--out",
         tmp_path / "strict", "--json",
     )  # fmt: skip
     assert runs[0]["roots"]["trajectories"] == strict.document["roots"]["trajectories"]

@@ -159,4 +159,9 @@ def test_import_counts() -> None:
     assert report["answers"]["collisions"] == 2
     assert report["cache"]["counts"]["failure-record-left-out"] == 1
     assert report["cache"]["counts"]["not-json"] == 1
-    assert {item["what"].split("/")[0] for item in report["skipped"]} == {"README.md", "judge", "scripts"}
+    assert {item["what"].split("/")[0] for item in report["skipped"]} == {
+        "README.md",
+        "judge",
+        "models",
+        "scripts",
+    }
