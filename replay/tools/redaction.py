@@ -8,6 +8,7 @@ gave; that is what makes the scrubbed stored request and the scrubbed lookup mee
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
@@ -16,7 +17,7 @@ from replay.core.canonical import MAX_DEPTH
 from replay.core.errors import CanonicalError
 from replay.core.types import Json, Record
 
-__all__ = ["API_KEYS", "CREDENTIALS", "MASK", "PASSWORDS", "Redaction", "is_mask", "scrub"]
+__all__ = ["API_KEYS", "CREDENTIALS", "MASK", "PASSWORDS", "Redaction", "find_secrets", "is_mask", "scrub"]
 
 MASK: Final = "$redacted"
 
@@ -87,6 +88,28 @@ def scrub(value: Json, rules: Iterable[Redaction]) -> Json:
 def is_mask(value: Json) -> bool:
     """Tell whether a value is a placeholder that `scrub` wrote."""
     return isinstance(value, dict) and set(value) == {MASK}
+
+
+def find_secrets(value: Json, rules: Iterable[Redaction]) -> list[str]:
+    """List the texts that `scrub` would mask, each once, in order: fields of objects and pairs in texts."""
+    kept = tuple(rules)
+    found: dict[str, None] = {}
+    waiting: deque[Json] = deque([value])
+    while waiting:
+        item = waiting.popleft()
+        if isinstance(item, dict):
+            for name, held in item.items():
+                is_secret = isinstance(held, str) and held and any(rule.covers(str(name)) for rule in kept)
+                found |= {held: None} if is_secret and held != MASK else {}
+                waiting.append(None if is_secret else held)
+        elif isinstance(item, (list, tuple)):
+            waiting.extend(item)
+        elif isinstance(item, str):
+            pairs = [match.groups() for match in _PAIR.finditer(item)] if "=" in item else []
+            hits = [text for name, text in pairs if any(rule.covers(name) for rule in kept)]
+            hits += [match.group(2) for match in _HEADER.finditer(item)] if " " in item else []
+            found |= dict.fromkeys(text for text in hits if text != MASK)
+    return list(found)
 
 
 def _scrub(value: Json, rules: tuple[Redaction, ...], path: str, depth: int) -> Json:

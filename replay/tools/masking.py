@@ -1,0 +1,146 @@
+"""Secrets in texts that are stored: known values and the values of secret fields, however they are written.
+
+Field rules say which values are secrets (redaction.py); here those values are then found wherever they are:
+as they stand, percent-encoded, in base64 at any offset, escaped in JSON, and cut over the deltas of a stream.
+Everything else keeps its bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Iterator
+from typing import Final
+from urllib.parse import quote, quote_plus
+
+import msgspec
+
+from replay.core.canonical import parse_json
+from replay.core.errors import CanonicalError
+from replay.core.types import Json
+from replay.tools.exchange import HttpAnswer
+from replay.tools.redaction import API_KEYS, CREDENTIALS, MASK, PASSWORDS, Redaction, find_secrets
+from replay.tools.stream_masking import mask_events
+
+__all__ = ["Secrets"]
+
+_SHORTEST: Final = 6
+"""Characters of a value that may be looked for everywhere; shorter ones occur by chance."""
+
+_URLS: Final = frozenset({"location", "content-location", "link", "refresh"})
+
+
+class Secrets:
+    """Values that must not be stored. Safe to share."""
+
+    def __init__(self, values: Iterable[str] = (), *, fields: Iterable[str] = ()) -> None:
+        """Look for these values, and for those of fields that the declared rules or `fields` name."""
+        own = frozenset(field.lower().translate(str.maketrans("", "", "-_. ")) for field in fields)
+        self.rules: tuple[Redaction, ...] = (CREDENTIALS, API_KEYS, PASSWORDS)
+        if own:
+            self.rules += (Redaction(name="declared", fields=own, reason="named by the upstream's file"),)
+        self._values = tuple(sorted({value for value in values if len(value) >= _SHORTEST}))
+        self._written = _written_as(self._values)
+
+    @property
+    def is_empty(self) -> bool:
+        """True when no value is known; field rules hold all the same."""
+        return not self._values
+
+    def mask_text(self, text: str) -> str:
+        """Put the mask where a known value stands in a text, in any of its spellings."""
+        return _replace(text, self._written)
+
+    def mask_json(self, value: Json) -> Json:
+        """Put the mask into every text of a value, names included."""
+        if self.is_empty:
+            return value
+        if isinstance(value, str):
+            return self.mask_text(value)
+        if isinstance(value, dict):
+            return {self.mask_text(name): self.mask_json(item) for name, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self.mask_json(item) for item in value]
+        return value
+
+    def mask_body(self, text: str) -> str:
+        """Mask known values and those of secret fields in an answer's text; other bytes stay as they are."""
+        return _replace(text, self._with(_fields_in(text, self.rules)))
+
+    def mask_answer(self, answer: HttpAnswer) -> HttpAnswer:
+        """Mask an answer as it is stored: headers, body, and events one by one."""
+        headers = tuple((name, self._mask_header(name, value)) for name, value in answer.headers)
+        try:
+            text = answer.body.decode("utf-8")
+        except UnicodeDecodeError:
+            return msgspec.structs.replace(answer, headers=headers, body=self._mask_bytes(answer.body))
+        if not answer.cuts:
+            return msgspec.structs.replace(answer, headers=headers, body=self.mask_body(text).encode())
+        events = [part.decode("utf-8", "surrogateescape") for part in answer.parts]
+        found = [value for event in events for value in _event_fields(event, self.rules)]
+        written = self._with(found)
+        masked = mask_events([_replace(event, written) for event in events], (*self._values, *found))
+        parts = [event.encode("utf-8", "surrogateescape") for event in masked]
+        cuts = tuple(len(part) for part in parts[: len(answer.cuts)])
+        return msgspec.structs.replace(answer, headers=headers, body=b"".join(parts), cuts=cuts)
+
+    def _mask_header(self, name: str, value: str) -> str:
+        if any(rule.covers(name) for rule in self.rules):
+            return MASK
+        masked = self.mask_text(value)
+        return _replace(masked, _written_as(find_secrets(masked, self.rules))) if name in _URLS else masked
+
+    def _mask_bytes(self, body: bytes) -> bytes:
+        for written in self._written:
+            body = body.replace(written.encode(), MASK.encode())
+        return body
+
+    def _with(self, found: Iterable[str]) -> tuple[str, ...]:
+        more = {value for value in found if value}
+        return (*self._written, *_written_as(more)) if more else self._written
+
+
+def _fields_in(text: str, rules: Iterable[Redaction]) -> list[str]:
+    if not text[:1].isspace() and text[:1] not in "{[":
+        return find_secrets(text, rules)
+    try:
+        return find_secrets(parse_json(text), rules)
+    except CanonicalError:
+        return find_secrets(text, rules)
+
+
+def _event_fields(event: str, rules: Iterable[Redaction]) -> Iterator[str]:
+    for line in event.splitlines():
+        name, _, data = line.partition(":")
+        if name == "data":
+            yield from _fields_in(data.strip(), rules)
+
+
+def _written_as(values: Iterable[str]) -> tuple[str, ...]:
+    """Every way in which values are written, the longest first."""
+    found: set[str] = set()
+    for value in values:
+        found |= {value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1]}
+        found.add(json.dumps(value, ensure_ascii=False)[1:-1])
+        if len(value) >= _SHORTEST:
+            found.update(_in_base64(value.encode()))
+            found |= {value.encode().hex(), value.encode().hex().upper()}
+    return tuple(sorted(found, key=lambda text: (-len(text), text)))
+
+
+def _in_base64(value: bytes) -> Iterator[str]:
+    """The characters that a value alone decides, at each of the three offsets and in both alphabets."""
+    for offset in range(3):
+        whole = base64.b64encode(b"\0" * offset + value).decode()
+        skipped = (0, 2, 3)[offset]
+        kept = (offset + len(value)) * 8 // 6
+        part = whole[skipped:kept]
+        yield part
+        yield part.replace("+", "-").replace("/", "_")
+
+
+def _replace(text: str, written: Iterable[str]) -> str:
+    for spelled in written:
+        if spelled in text:
+            text = text.replace(spelled, MASK)
+    return text
