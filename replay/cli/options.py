@@ -46,6 +46,7 @@ __all__ = [
     "Threads",
     "ToolsMode",
     "Trials",
+    "UpstreamFile",
     "UserMode",
     "UserModel",
     "Without",
@@ -91,7 +92,9 @@ Options = Annotated[
 ]
 Candidate = Annotated[
     str,
-    typer.Option(help="Recorded name, model:NAME, model:FILE.gguf, scripted:FILE, or outputs:PATH."),
+    typer.Option(
+        help="Recorded name, model:NAME, model:FILE.gguf, remote:NAME, scripted:FILE, or outputs:PATH."
+    ),
 ]
 SimulatorModel = Annotated[
     str,
@@ -141,6 +144,9 @@ Out = Annotated[Path | None, typer.Option(help="Run directory [default: runs/NAM
 CandidateProtocol = Annotated[str, typer.Option(help="Candidate protocol, for example CoT@1.")]
 Seed = Annotated[int | None, typer.Option(help="Run seed; every other seed derives from it.")]
 Overlay = Annotated[Path | None, typer.Option(help="Overlay of an earlier run to read.")]
+UpstreamFile = Annotated[
+    Path | None, typer.Option("--upstream", help="TOML file of live upstreams, for what is recorded.")
+]
 KeepErrors = Annotated[bool, typer.Option("--keep-errors", help="Record error answers too.")]
 Without = Annotated[
     list[str] | None,

@@ -19,6 +19,9 @@ __all__ = ["add_to"]
 UPSTREAM_EXIT: Final = 7
 """A miss in record mode: no live upstream could answer."""
 
+NOTHING_NEW_EXIT: Final = 1
+"""A recording that recorded nothing."""
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
@@ -49,6 +52,7 @@ def run(
     option: opt.Options = None,
     candidate_name: opt.CandidateName = "",
     overlay: opt.Overlay = None,
+    upstream: opt.UpstreamFile = None,
     keep_errors: opt.KeepErrors = False,
     without: opt.Without = None,
     fresh: opt.Fresh = False,
@@ -110,7 +114,12 @@ def _execute(request: RunRequest, screen: Screen, expect_root: str) -> int:
     _show(report, screen)
     report.check(expect_root=expect_root)
     code = exit_code_of(report.summary)
-    return UPSTREAM_EXIT if code == MISS_EXIT and request.modes.records else code
+    if code == MISS_EXIT and request.modes.records:
+        return UPSTREAM_EXIT
+    if not code and request.upstream and not report.has_recorded:
+        screen.log("replay: nothing was recorded; everything the run asked for was recorded before")
+        return NOTHING_NEW_EXIT
+    return code
 
 
 def _show(report: RunReport, screen: Screen) -> None:
