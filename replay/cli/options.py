@@ -18,6 +18,7 @@ __all__ = [
     "CandidateMode",
     "CandidateName",
     "CandidateProtocol",
+    "CheckUpstream",
     "ContextTokens",
     "Dialect",
     "ExpectRoot",
@@ -49,6 +50,7 @@ __all__ = [
     "UpstreamFile",
     "UserMode",
     "UserModel",
+    "WantList",
     "Without",
     "parse_options",
 ]
@@ -146,6 +148,16 @@ Seed = Annotated[int | None, typer.Option(help="Run seed; every other seed deriv
 Overlay = Annotated[Path | None, typer.Option(help="Overlay of an earlier run to read.")]
 UpstreamFile = Annotated[
     Path | None, typer.Option("--upstream", help="TOML file of live upstreams, for what is recorded.")
+]
+WantList = Annotated[
+    Path | None,
+    typer.Option(
+        "--want", help="Record just the calls of this list (replay misses -o), without a candidate."
+    ),
+]
+CheckUpstream = Annotated[
+    bool,
+    typer.Option("--check-upstream", help="Compare recorded answers with live ones; nothing is written."),
 ]
 KeepErrors = Annotated[bool, typer.Option("--keep-errors", help="Record error answers too.")]
 Without = Annotated[

@@ -10,6 +10,8 @@ import typer
 from replay.cli import options as opt
 from replay.cli.scores import MISS_EXIT, exit_code_of, show_summary
 from replay.cli.screen import Screen
+from replay.cli.upstream import compare_live, record_wanted
+from replay.core.errors import UsageError
 
 if TYPE_CHECKING:
     from replay.wiring.runs import RunReport, RunRequest
@@ -53,6 +55,8 @@ def run(
     candidate_name: opt.CandidateName = "",
     overlay: opt.Overlay = None,
     upstream: opt.UpstreamFile = None,
+    want: opt.WantList = None,
+    check_upstream: opt.CheckUpstream = False,
     keep_errors: opt.KeepErrors = False,
     without: opt.Without = None,
     fresh: opt.Fresh = False,
@@ -69,10 +73,16 @@ def run(
     json: opt.JsonFlag = False,
 ) -> int:
     """Play or replay a benchmark and score it; the same request resumes an unfinished run."""
-    return _execute(_request(locals()), Screen(json=json), expect_root)
+    request, screen = _request(locals()), Screen(json=json)
+    if want is not None and check_upstream:
+        raise UsageError("--want records and --check-upstream does not", expected="one of the two")
+    if want is not None:
+        return record_wanted(request, want, screen)
+    return compare_live(request, screen) if check_upstream else _execute(request, screen, expect_root)
 
 
 _MODES: Final = ("tools", "candidate_mode", "user_mode", "judge_mode")
+_NOT_ASKED: Final = ("mode", "json", "expect_root", "option", "want", "check_upstream")
 _NAMES: Final = {
     "simulator": "simulator_model",
     "context": "context_tokens",
@@ -91,7 +101,7 @@ def _request(words: dict[str, Any]) -> RunRequest:
     asked = {
         _NAMES.get(name, name): _plain(word)
         for name, word in words.items()
-        if word is not None and name not in (*_MODES, "mode", "json", "expect_root", "option")
+        if word is not None and name not in (*_MODES, *_NOT_ASKED)
     }
     return RunRequest(**asked, modes=modes, options=opt.parse_options(words["option"]))
 

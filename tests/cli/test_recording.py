@@ -231,3 +231,58 @@ def test_a_wrong_upstream_is_one_line(
     answered = site.run(*words, mode=mode)
     assert (code, True) == (answered.code, named in answered.err)
     assert not (site.folder / "run").exists()
+
+
+def write_wants(site: Site) -> Path:
+    """A want list of a run that missed the weather."""
+    assert 4 == site.run(out="missed", mode="strict").code
+    path = site.folder / "want-list.json"
+    run_command("misses", site.folder / "missed", "-o", path)
+    return path
+
+
+def test_a_want_list_is_recorded(site: Site) -> None:
+    """Only what is wanted is asked for; the overlay then answers, and a second time nothing is new."""
+    site.fake.says("/rapidapi", says("dry"))
+    wants = write_wants(site)
+    answered = site.run("--want", wants, out="wanted")
+    assert (0, 1, {"new": 1}) == (
+        answered.code,
+        answered.document["wanted"],
+        answered.document["recorded"],
+    )
+    again = site.run("--want", wants, out="wanted")
+    assert (1, {"same": 1}, 1) == (again.code, again.document["recorded"], len(site.fake.asked))
+    overlay = site.folder / "wanted" / "overlay"
+    assert finished(site.run("--overlay", overlay, out="helped", mode="replay"))
+
+
+def test_a_want_without_an_answer_is_exit_7(site: Site) -> None:
+    """The reason is shown with the tool."""
+    site.fake.says("/rapidapi", answer_json({}, status=500))
+    answered = site.run("--want", write_wants(site), out="wanted")
+    ((tool, reason),) = answered.document["failed"]
+    assert (7, True, True) == (answered.code, "v2_current" in tool, "server-error" in reason)
+
+
+def test_drift_is_reported_and_nothing_written(site: Site) -> None:
+    """Recorded answers are asked for again; the first difference of each is named."""
+    site.fake.says("/rapidapi", says("dry"))
+    site.describe('tools = ["*/v2_current_conditions"]\n')
+    answered = site.run("--check-upstream")
+    document = answered.document
+    assert (1, 0) == (answered.code, document["failed"])
+    assert 0 < document["differs"] == len(site.fake.asked)
+    assert {"$.response"} == {item["where"] for item in document["items"]}
+    assert not (site.folder / "run").exists()
+
+
+def test_an_upstream_that_still_says_the_same_is_exit_0(site: Site) -> None:
+    """What the archive holds is what comes."""
+    site.fake.says("/rapidapi", says("dry"))
+    site.run(out="run")
+    layer = site.freeze()
+    live = ("--mode", "record", "--upstream", site.folder / "upstreams.toml", "--check-upstream")
+    site.describe('tools = ["*/v2_current_conditions"]\n')
+    archive = run_command("run", layer, *live, "--json", "--home", site.stores).document
+    assert 1 == archive["same"]
