@@ -1,0 +1,88 @@
+"""Several server processes over one listener and one sealed store."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, MutableSequence
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
+from multiprocessing.synchronize import Event
+from types import FrameType
+from typing import Any, Final
+
+from replay.core.errors import InternalError
+from replay.server.counters import Counters
+
+__all__ = ["run_crew"]
+
+_RESTARTS: Final = 10
+"""How often a worker that died is replaced before the server gives up."""
+_GRACE_S: Final = 15.0
+
+
+def run_crew(
+    target: Callable[..., None], work: tuple[Any, ...], workers: int, *, started: Callable[[], None]
+) -> dict[str, int]:
+    """Run the workers until SIGINT or SIGTERM; return what all of them counted.
+
+    target: called in each process with `work`, the worker's number and the table of counters.
+
+    Errors:  InternalError when workers keep dying.
+    """
+    context = multiprocessing.get_context("spawn")
+    table: MutableSequence[int] = context.Array("Q", Counters.table_size(workers), lock=False)
+
+    def start(worker: int) -> BaseProcess:
+        process = context.Process(target=target, args=(*work, worker, table))
+        process.start()
+        return process
+
+    with _stop_signals(context.Event()) as stop:
+        crew = [start(worker) for worker in range(workers)]
+        # The listener is bound and the kernel holds what comes before a worker accepts.
+        started()
+        try:
+            _watch(crew, start, stop)
+        finally:
+            _end(crew)
+    return Counters(table).read_all()
+
+
+def _watch(crew: list[BaseProcess], start: Callable[[int], BaseProcess], stop: Event) -> None:
+    """Wait for the stop, and put another worker in the place of one that died."""
+    restarts = 0
+    while not stop.wait(0.2):
+        for worker, process in enumerate(crew):
+            if process.exitcode is None or stop.is_set():
+                continue
+            restarts += 1
+            if restarts > _RESTARTS:
+                raise InternalError(
+                    f"worker {worker} ended with {process.exitcode}, the {restarts}th to do so",
+                    expected="workers that serve until they are stopped",
+                )
+            crew[worker] = start(worker)
+
+
+def _end(crew: list[BaseProcess]) -> None:
+    for process in crew:
+        process.terminate()
+    for process in crew:
+        process.join(_GRACE_S)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+
+
+@contextmanager
+def _stop_signals(stop: Event) -> Iterator[Event]:
+    def note(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
