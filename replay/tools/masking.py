@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote, quote_plus
 
 import msgspec
@@ -28,6 +29,19 @@ _SHORTEST: Final = 6
 """Characters of a value that may be looked for everywhere; shorter ones occur by chance."""
 
 _URLS: Final = frozenset({"location", "content-location", "link", "refresh"})
+
+
+_ONE: Final = "[A-Za-z0-9+/_-]?"
+"""At most one character of base64, of either alphabet."""
+
+
+class _Spelling(NamedTuple):
+    """One way in which a value is written."""
+
+    text: str
+    before: str = ""
+    """Pattern of what goes with it, like the next."""
+    after: str = ""
 
 
 class Secrets:
@@ -91,11 +105,11 @@ class Secrets:
         return _replace(masked, _written_as(find_secrets(masked, self.rules))) if name in _URLS else masked
 
     def _mask_bytes(self, body: bytes) -> bytes:
-        for written in self._written:
-            body = body.replace(written.encode(), MASK.encode())
+        for spelled in self._written:
+            body = body.replace(spelled.text.encode(), MASK.encode())
         return body
 
-    def _with(self, found: Iterable[str]) -> tuple[str, ...]:
+    def _with(self, found: Iterable[str]) -> tuple[_Spelling, ...]:
         more = {value for value in found if value}
         return (*self._written, *_written_as(more)) if more else self._written
 
@@ -116,31 +130,39 @@ def _event_fields(event: str, rules: Iterable[Redaction]) -> Iterator[str]:
             yield from _fields_in(data.strip(), rules)
 
 
-def _written_as(values: Iterable[str]) -> tuple[str, ...]:
+def _written_as(values: Iterable[str]) -> tuple[_Spelling, ...]:
     """Every way in which values are written, the longest first."""
-    found: set[str] = set()
+    found: set[_Spelling] = set()
     for value in values:
-        found |= {value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1]}
-        found.add(json.dumps(value, ensure_ascii=False)[1:-1])
+        plain = {value, quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1]}
+        plain.add(json.dumps(value, ensure_ascii=False)[1:-1])
         if len(value) >= _SHORTEST:
             found.update(_in_base64(value.encode()))
-            found |= {value.encode().hex(), value.encode().hex().upper()}
-    return tuple(sorted(found, key=lambda text: (-len(text), text)))
+            plain |= {value.encode().hex(), value.encode().hex().upper()}
+        found |= {_Spelling(text) for text in plain}
+    return tuple(sorted(found, key=lambda spelled: (-len(spelled.text), spelled)))
 
 
-def _in_base64(value: bytes) -> Iterator[str]:
-    """The characters that a value alone decides, at each of the three offsets and in both alphabets."""
+def _in_base64(value: bytes) -> Iterator[_Spelling]:
+    """The characters that a value alone decides, at each of the three offsets and in both alphabets.
+
+    Those at the edges hold bits of it too, so they go with it.
+    """
     for offset in range(3):
         whole = base64.b64encode(b"\0" * offset + value).decode()
         skipped = (0, 2, 3)[offset]
-        kept = (offset + len(value)) * 8 // 6
-        part = whole[skipped:kept]
-        yield part
-        yield part.replace("+", "-").replace("/", "_")
+        bits = (offset + len(value)) * 8
+        part = whole[skipped : bits // 6]
+        for text in (part, part.replace("+", "-").replace("/", "_")):
+            yield _Spelling(text, before=_ONE if offset else "", after=f"{_ONE if bits % 6 else ''}={{0,2}}")
 
 
-def _replace(text: str, written: Iterable[str]) -> str:
+def _replace(text: str, written: Iterable[_Spelling]) -> str:
     for spelled in written:
-        if spelled in text:
-            text = text.replace(spelled, MASK)
+        if spelled.text in text:
+            text = (
+                re.sub(f"{spelled.before}{re.escape(spelled.text)}{spelled.after}", lambda _: MASK, text)
+                if spelled.after
+                else text.replace(spelled.text, MASK)
+            )
     return text
