@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from replay.cli import options as opt
 from replay.cli.screen import Screen
 from replay.core.types import Json
+
+if TYPE_CHECKING:
+    from replay.wiring.serving import ServeRequest
 
 __all__ = ["add_to"]
 
@@ -57,38 +60,48 @@ def serve(
     json: opt.JsonFlag = False,
 ) -> int:
     """Serve an archive over HTTP: /virtual, /v1 and /http, whichever it has answers for."""
+    return _execute(_request(locals()), Screen(json=json))
+
+
+_NAMES: Final = {
+    "allow_host": "allow_hosts",
+    "base": "bases",
+    "context": "context_tokens",
+    "model": "models",
+    "simulator": "simulator_model",
+    "upstream": "upstreams",
+}
+"""Options whose word differs from the request's."""
+
+
+def _request(words: dict[str, Any]) -> ServeRequest:
+    """Turn the command's words, by parameter, into what is to be served."""
     from replay.wiring.modes import parse_mode
     from replay.wiring.serving import ServeRequest
-    from replay.wiring.serving import serve as run
 
-    screen = Screen(json=json)
+    asked = {
+        _NAMES.get(name, name): _plain(word)
+        for name, word in words.items()
+        if word is not None and name not in ("json", "mode")
+    }
+    return ServeRequest(**asked, mode=parse_mode(words["mode"]))
+
+
+def _plain(word: Any) -> Any:
+    """Write paths as text and lists as tuples, as a request holds them."""
+    if isinstance(word, list):
+        return tuple(map(str, word))
+    return str(word) if isinstance(word, Path) else word
+
+
+def _execute(request: ServeRequest, screen: Screen) -> int:
+    from replay.wiring.serving import serve as run
 
     def tell(facts: dict[str, Json]) -> None:
         screen.emit(facts)
         screen.say(f"serving    {facts['archive']} at {facts['address']}")
         screen.flush()
 
-    request = ServeRequest(
-        archive=archive,
-        host=host,
-        port=port,
-        allow_remote=allow_remote,
-        allow_hosts=tuple(allow_host or ()),
-        mode=parse_mode(mode),
-        rules=rules,
-        workers=workers,
-        log=str(log) if log else "",
-        max_body=max_body,
-        max_requests=max_requests,
-        models=tuple(model or ()),
-        simulator_model=simulator,
-        upstreams=tuple(upstream or ()),
-        home=str(home) if home else "",
-        bases=tuple(map(str, base or ())),
-        context_tokens=context,
-        threads=threads,
-        allow_unpinned=allow_unpinned,
-    )
     folder = run(request, tell=tell)
     if folder is not None:
         screen.say(f"log        {folder}")

@@ -29,7 +29,7 @@ JSON_MEDIA: Final = b"application/json"
 Headers = Iterable[tuple[bytes, bytes]]
 
 _READ_SECONDS: Final = 30.0
-"""How long the next part of a body may take: a client that stops in the middle holds a place for no longer."""
+"""How long the next part of a body may take: a client that stops in the middle gives up its place."""
 
 
 class RefusalError(Exception):

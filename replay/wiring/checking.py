@@ -169,8 +169,7 @@ def _look_up_again(run: Run, answers: LayeredStore) -> CheckedRun:
             if not isinstance(step, CallStep) or not step.result.key or step.result.provenance in _MADE:
                 continue
             looked_up += 1
-            held = answers.get(Key(step.result.key), step.result.sequence)
-            if held is None or read_result(held, lookup=step.result.lookup) != step.result:
+            if not _is_recorded(step, answers):
                 what = f"{step.tool} was answered otherwise than the archive does"
                 findings.append(
                     RunFinding(member="trajectories.jsonl", record=f"task {trajectory.task}", what=what)
@@ -182,6 +181,15 @@ def _look_up_again(run: Run, answers: LayeredStore) -> CheckedRun:
         recomputed=looked_up,
         findings=tuple(findings),
         not_rescored="requests that a server answered have no scores",
+    )
+
+
+def _is_recorded(step: CallStep, answers: LayeredStore) -> bool:
+    """Tell whether an answer is one of those recorded under its key."""
+    key = Key(step.result.key)
+    recorded = (answers.get(key, sequence) for sequence in range(answers.count(key)))
+    return any(
+        read_result(held, lookup="").content == step.result.content for held in recorded if held is not None
     )
 
 

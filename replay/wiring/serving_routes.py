@@ -10,6 +10,7 @@ from replay.benchmarks.stabletoolbench.virtual_calls import VirtualCalls
 from replay.core.errors import MissError
 from replay.core.types import CallRequest, ToolResult
 from replay.engine.worker import Answerers
+from replay.server.chat_api import ChatApi, ModelsApi
 from replay.server.counters import Counters
 from replay.server.http_api import PREFIX, HttpApi
 from replay.server.virtual_api import RequestLog, Virtual
@@ -19,6 +20,7 @@ from replay.wiring.engines import ModelPool
 from replay.wiring.library import Library
 from replay.wiring.modes import Modes
 from replay.wiring.serving import ServePlan
+from replay.wiring.serving_chat import ServedModels
 from replay.wiring.serving_exchanges import ArchiveExchanges
 from replay.wiring.sources import RECORDED, AnswerPlan, CandidatePlan, open_answerers
 
@@ -78,4 +80,17 @@ def make_chat_routes(
     plan: ServePlan, library: Library, counters: Counters, log: RequestLog | None, stack: ExitStack
 ) -> dict[str, Any]:
     """/v1/... from recorded completions and from local models."""
-    return {}
+    pool = ModelPool()
+    stack.callback(pool.close)
+    sources = ServedModels(library, plan.models, pool)
+    if not sources.models():
+        return {}
+    chat = ChatApi(sources, counters=counters, log=log, max_body=plan.max_body)
+    text = ChatApi(sources, counters=counters, is_chat=False, log=log, max_body=plan.max_body)
+    models = ModelsApi(sources)
+    return {
+        "/v1/chat/completions": chat,
+        "/v1/completions": text,
+        "/v1/models": models,
+        "/v1/models/": models,
+    }
