@@ -100,14 +100,23 @@ Candidate = Annotated[
 ]
 SimulatorModel = Annotated[
     str,
-    typer.Option("--simulator", help="model:NAME that answers calls of unrecorded APIs, or a recorded one."),
+    typer.Option(
+        "--simulator",
+        help="model:NAME or remote:NAME that answers calls of unrecorded APIs, or a recorded one.",
+    ),
 ]
 JudgeModel = Annotated[
-    str, typer.Option("--judge-model", help="model:NAME that judges what no recorded verdict does.")
+    str,
+    typer.Option(
+        "--judge-model", help="model:NAME or remote:NAME that judges what no recorded verdict does."
+    ),
 ]
 UserModel = Annotated[
     str,
-    typer.Option("--user-model", help="model:NAME or scripted:FILE that plays the user, or a recorded one."),
+    typer.Option(
+        "--user-model",
+        help="model:NAME, remote:NAME or scripted:FILE that plays the user, or a recorded one.",
+    ),
 ]
 ContextTokens = Annotated[
     int, typer.Option("--context", min=256, help="Tokens of one request to a local model, answer included.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -286,3 +287,41 @@ def test_an_upstream_that_still_says_the_same_is_exit_0(site: Site) -> None:
     site.describe('tools = ["*/v2_current_conditions"]\n')
     archive = run_command("run", layer, *live, "--json", "--home", site.stores).document
     assert 1 == archive["same"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["strict", "replay"])
+def test_a_run_that_does_not_record_never_loads_the_network_client(site: Site, mode: str) -> None:
+    """Not even its module."""
+    words = [str(word) for word in site.words("--candidate", "cot", out=mode, mode=mode)]
+    program = (
+        "import sys\nfrom replay.cli.main import main\n"
+        f"code = main({words!r})\nassert code == 0, code\n"
+        "assert not {'httpx', 'httpcore', 'requests', 'replay.tools.live'} & set(sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=CHECKOUT,
+        env=child_environment(),
+        capture_output=True,
+        check=False,
+    )
+    assert 0 == done.returncode, done.stderr.decode()
+
+
+def test_a_freeze_refuses_what_looks_like_a_secret(site: Site) -> None:
+    """An answer that nobody declared is found at the end, and let through by name only."""
+    token = "ghp_" + "a1B2" * 9
+    site.fake.says("/rapidapi", says(f"your key is {token}"))
+    assert finished(site.run())
+    base = ("--base", ARCHIVE, "--home", site.stores, "-o", site.folder / "layer.replay")
+    freeze = ("archive", "freeze", site.folder / "run" / "overlay", *base)
+    refused = run_command(*freeze)
+    assert (3, False) == (refused.code, token in refused.err)
+    assert not (site.folder / "layer.replay").exists()
+    (name,) = re.findall(r"--allow-finding (\S+)", refused.err)
+    names = {name, *re.findall(r"(github-token:[0-9a-f]{12})", refused.err)}
+    assert (
+        0
+        == run_command(*freeze, *(word for each in sorted(names) for word in ("--allow-finding", each))).code
+    )
