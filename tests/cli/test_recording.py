@@ -325,3 +325,26 @@ def test_a_freeze_refuses_what_looks_like_a_secret(site: Site) -> None:
         0
         == run_command(*freeze, *(word for each in sorted(names) for word in ("--allow-finding", each))).code
     )
+
+
+@pytest.mark.slow
+def test_a_recorded_run_verifies_with_the_upstream_gone(site: Site) -> None:
+    """Played again from archive and own overlay, every bit comes out."""
+    site.fake.says("/rapidapi", says("dry"))
+    assert finished(site.run())
+    site.fake.close()
+    words = ("--recompute", "--candidate", f"scripted:{site.script}", "--home", site.stores)
+    done = run_command("verify", site.folder / "run", *words)
+    assert 0 == done.code, done.out + done.err
+
+
+@pytest.mark.slow
+def test_workers_share_what_was_said(site: Site) -> None:
+    """Two processes that need the same answer ask once, and the run is that of one process."""
+    site.fake.says("/rapidapi", says("dry"))
+    words = ("--trials", "4")
+    alone = site.run(*words, out="alone")
+    asked = len(site.fake.asked)
+    shared = site.run(*words, "--jobs", "2", out="shared")
+    roots = {answered.document["roots"]["trajectories"] for answered in (alone, shared)}
+    assert (1, 2, 1) == (asked, len(site.fake.asked), len(roots))
