@@ -34,6 +34,22 @@ RULES: Final[Mapping[str, re.Pattern[str]]] = MappingProxyType(
     }
 )
 
+_MARKS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "aws-access-key": ("AKIA", "ASIA"),
+        "bearer-token": ("earer ",),
+        "github-token": ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        "google-api-key": ("AIza",),
+        "json-web-token": (".eyJ",),
+        "llm-api-key": ("sk-",),
+        "password-in-url": ("@",),
+        "payment-key": ("k_live_",),
+        "private-key": ("PRIVATE KEY",),
+        "slack-token": ("xox",),
+    }
+)
+"""Texts without which a rule cannot hold; looking for one is many times faster than the rule."""
+
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{32,}={0,2}")
 _MAX_BASE64: Final = 1024 * 1024
 _SHOWN: Final = 5
@@ -82,6 +98,8 @@ def refuse_secrets(rows: Iterable[tuple[str, str]], *, allowed: Iterable[str] = 
 
 def _plainly(text: str) -> Iterator[str]:
     for rule, pattern in RULES.items():
+        if not any(mark in text for mark in _MARKS[rule]):
+            continue
         for match in pattern.finditer(text):
             value = match.group(match.lastindex or 0)
             yield f"{rule}:{hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
