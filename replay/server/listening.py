@@ -10,6 +10,7 @@ import errno
 import ipaddress
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -20,7 +21,7 @@ from starlette.types import ASGIApp
 
 from replay.core.errors import InputError, UsageError
 
-__all__ = ["bind", "describe", "is_loopback", "run_server"]
+__all__ = ["bind", "describe", "is_loopback", "make_server", "run_server"]
 
 _BACKLOG: Final = 512
 _STOP_SECONDS: Final = 10
@@ -76,6 +77,11 @@ def run_server(app: ASGIApp, listener: socket.socket, *, started: Callable[[], N
 
     started: called when requests are accepted.
     """
+    make_server(app, started=started).run(sockets=[listener])
+
+
+def make_server(app: ASGIApp, *, started: Callable[[], None] | None = None) -> uvicorn.Server:
+    """Make a server that is not yet running; setting its `should_exit` stops it as a signal does."""
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -88,7 +94,7 @@ def run_server(app: ASGIApp, listener: socket.socket, *, started: Callable[[], N
         timeout_graceful_shutdown=_STOP_SECONDS,
         backlog=_BACKLOG,
     )
-    _Server(config, started).run(sockets=[listener])
+    return _Server(config, started)
 
 
 class _Server(uvicorn.Server):
@@ -107,6 +113,10 @@ class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stop on a signal, and let the caller clean up after it."""
+        if threading.current_thread() is not threading.main_thread():
+            # Only the main thread may set handlers; whoever serves in another one stops it himself.
+            yield
+            return
 
         def stop(_number: int, _frame: FrameType | None) -> None:
             self.force_exit = self.should_exit

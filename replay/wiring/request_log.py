@@ -62,6 +62,10 @@ class StepLog:
                 next_step="free the disk, or serve without --log",
             ) from None
 
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
 
 class LogFolder:
     """Where a server's requests go."""

@@ -95,6 +95,8 @@ def open_routes(
     """Build the application of one worker: the routes that the archive and the models allow."""
     with ExitStack() as stack:
         steps = None if log is None else log.open(worker)
+        if steps is not None:
+            stack.callback(steps.close)
         routes: dict[str, Any] = {}
         if plan.library.benchmark == VIRTUAL_BENCHMARK:
             routes |= make_virtual_routes(plan, library, counters, steps, stack)
