@@ -20,13 +20,21 @@ from replay.core.canonical import parse_json
 from replay.core.errors import CanonicalError
 from replay.core.types import Json
 from replay.tools.exchange import HttpAnswer
-from replay.tools.redaction import API_KEYS, CREDENTIALS, MASK, PASSWORDS, Redaction, find_secrets
+from replay.tools.redaction import API_KEYS, CREDENTIALS, MASK, PASSWORDS, Redaction, find_secrets, scrub
 from replay.tools.stream_masking import mask_events
 
 __all__ = ["Secrets"]
 
 _SHORTEST: Final = 6
 """Characters of a value that may be looked for everywhere; shorter ones occur by chance."""
+
+_TELLING: Final = 8
+"""The same for a value that was found behind the name of a field."""
+
+_FIELD: Final = re.compile(
+    r"""(?P<head>"(?P<name>[^"\\]{1,128})"\s*:\s*)(?P<value>"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)"""
+)
+_NUMBER: Final = re.compile(r'":\s*-?\d')
 
 _URLS: Final = frozenset({"location", "content-location", "link", "refresh"})
 
@@ -53,7 +61,8 @@ class Secrets:
         self.rules: tuple[Redaction, ...] = (CREDENTIALS, API_KEYS, PASSWORDS)
         if own:
             self.rules += (Redaction(name="declared", fields=own, reason="named by the upstream's file"),)
-        self._values = tuple(sorted({value for value in values if len(value) >= _SHORTEST}))
+        long = {value for value in values if len(value) >= _SHORTEST and value not in MASK}
+        self._values = tuple(sorted(long))
         self._written = _written_as(self._values)
 
     @property
@@ -79,7 +88,8 @@ class Secrets:
 
     def mask_body(self, text: str) -> str:
         """Mask known values and those of secret fields in an answer's text; other bytes stay as they are."""
-        return _replace(text, self._with(_fields_in(text, self.rules)))
+        found = _fields_in(text, self.rules)
+        return _replace(_mask_in_place(text, found, self.rules), self._with(found))
 
     def mask_answer(self, answer: HttpAnswer) -> HttpAnswer:
         """Mask an answer as it is stored: headers, body, and events one by one."""
@@ -92,8 +102,9 @@ class Secrets:
             return msgspec.structs.replace(answer, headers=headers, body=self.mask_body(text).encode())
         events = [part.decode("utf-8", "surrogateescape") for part in answer.parts]
         found = [value for event in events for value in _event_fields(event, self.rules)]
-        written = self._with(found)
-        masked = mask_events([_replace(event, written) for event in events], (*self._values, *found))
+        written, telling = self._with(found), [value for value in found if _tells(value)]
+        plain = [_replace(_mask_in_place(event, found, self.rules), written) for event in events]
+        masked = mask_events(plain, (*self._values, *telling))
         parts = [event.encode("utf-8", "surrogateescape") for event in masked]
         cuts = tuple(len(part) for part in parts[: len(answer.cuts)])
         return msgspec.structs.replace(answer, headers=headers, body=b"".join(parts), cuts=cuts)
@@ -110,8 +121,26 @@ class Secrets:
         return body
 
     def _with(self, found: Iterable[str]) -> tuple[_Spelling, ...]:
-        more = {value for value in found if value}
+        more = {value for value in found if _tells(value)}
         return (*self._written, *_written_as(more)) if more else self._written
+
+
+def _tells(value: str) -> bool:
+    """Whether a field's value may be looked for everywhere: `string` and `required` are documents' words."""
+    return len(value) >= _TELLING and not value.isalpha() and value not in MASK
+
+
+def _mask_in_place(text: str, found: Iterable[str], rules: tuple[Redaction, ...]) -> str:
+    """Mask what stands right behind the name of a secret field, however short it is."""
+    if not any(found) and not _NUMBER.search(text):
+        return text
+
+    def mask(match: re.Match[str]) -> str:
+        head, name, value = match.group("head"), match.group("name"), match.group("value")
+        is_secret = value not in {'""', f'"{MASK}"'} and any(rule.covers(name) for rule in rules)
+        return f'{head}"{MASK}"' if is_secret else match.group()
+
+    return str(scrub(_FIELD.sub(mask, text), rules))
 
 
 def _fields_in(text: str, rules: Iterable[Redaction]) -> list[str]:

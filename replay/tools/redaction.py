@@ -94,22 +94,26 @@ def find_secrets(value: Json, rules: Iterable[Redaction]) -> list[str]:
     """List the texts that `scrub` would mask, each once, in order: fields of objects and pairs in texts."""
     kept = tuple(rules)
     found: dict[str, None] = {}
-    waiting: deque[Json] = deque([value])
+    waiting: deque[tuple[Json, bool]] = deque([(value, False)])
     while waiting:
-        item = waiting.popleft()
+        item, is_secret = waiting.popleft()
         if isinstance(item, dict):
-            for name, held in item.items():
-                is_secret = isinstance(held, str) and held and any(rule.covers(str(name)) for rule in kept)
-                found |= {held: None} if is_secret and held != MASK else {}
-                waiting.append(None if is_secret else held)
+            waiting.extend(
+                (held, is_secret or any(rule.covers(str(name)) for rule in kept))
+                for name, held in item.items()
+            )
         elif isinstance(item, (list, tuple)):
-            waiting.extend(item)
-        elif isinstance(item, str):
-            pairs = [match.groups() for match in _PAIR.finditer(item)] if "=" in item else []
-            hits = [text for name, text in pairs if any(rule.covers(name) for rule in kept)]
-            hits += [match.group(2) for match in _HEADER.finditer(item)] if " " in item else []
-            found |= dict.fromkeys(text for text in hits if text != MASK)
+            waiting.extend((held, is_secret) for held in item)
+        elif isinstance(item, str) and item:
+            found |= dict.fromkeys([item] if is_secret else _secrets_in_text(item, kept))
+    found.pop(MASK, None)
     return list(found)
+
+
+def _secrets_in_text(text: str, rules: tuple[Redaction, ...]) -> list[str]:
+    pairs = [match.groups() for match in _PAIR.finditer(text)] if "=" in text else []
+    found = [held for name, held in pairs if any(rule.covers(name) for rule in rules)]
+    return found + ([match.group(2) for match in _HEADER.finditer(text)] if " " in text else [])
 
 
 def _scrub(value: Json, rules: tuple[Redaction, ...], path: str, depth: int) -> Json:

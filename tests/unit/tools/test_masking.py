@@ -188,3 +188,27 @@ def test_what_is_stored_is_what_a_replay_gives() -> None:
     held = store.get(key)
     assert held is not None
     assert read_answer(held.body) == first
+
+
+@pytest.mark.parametrize(
+    ("body", "masked"),
+    [
+        ('{"password": "a", "name": "banana"}', '{"password": "$redacted", "name": "banana"}'),
+        ('{"api_key": "string", "kind": "string"}', '{"api_key": "$redacted", "kind": "string"}'),
+        ('{"api_key": 12345678, "n": 1}', '{"api_key": "$redacted", "n": 1}'),
+        ('{"password": ""}', '{"password": ""}'),
+        ("user=me&password=a", "user=me&password=$redacted"),
+        ('{"next": "/p?api_key=a&n=1"}', '{"next": "/p?api_key=$redacted&n=1"}'),
+        ('{"cookie": {"sid": "s3cr3t-value"}}', '{"cookie": {"sid": "$redacted"}}'),
+        ('{"token": "BTC", "key": "C major"}', '{"token": "BTC", "key": "C major"}'),
+    ],
+)
+def test_values_of_secret_fields_are_masked_where_they_stand(body: str, masked: str) -> None:
+    """Short ones and words there only; what tells is looked for everywhere."""
+    assert masked == Secrets().mask_body(body)
+    assert masked == Secrets().mask_body(masked)
+
+
+def test_a_secret_that_is_a_part_of_the_mask_is_not_looked_for() -> None:
+    """Masking again changes nothing."""
+    assert "$redacted" == Secrets(["redacted"]).mask_text("$redacted")
