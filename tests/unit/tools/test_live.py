@@ -10,8 +10,12 @@ import pytest
 
 from replay.core.types import Json
 from replay.tools.asking import LiveFailureError, LiveRequest
+from replay.tools.exchange import HttpKeys, HttpRequest
+from replay.tools.exchanges import Exchanges
 from replay.tools.live import LiveClient, cut_events
+from replay.tools.misses import MissReporter
 from replay.tools.upstreams import Held, Upstream
+from tests.support.answering import MemoryStore
 from tests.support.upstream import FakeUpstream, Reply, answer_json, raw_reply, run_upstream
 
 GET = LiveRequest(method="GET", path="/x")
@@ -163,3 +167,24 @@ def test_secrets_are_sent_and_never_shown(fake: FakeUpstream, tmp_path: Path) ->
     client.send(GET)
     assert "planted-secret-1" == fake.asked[0].headers["x-rapidapi-key"]
     assert "key $redacted refused" == client.secrets.mask_text("key planted-secret-1 refused")
+
+
+def test_what_a_misbehaving_upstream_said_replays_with_it_gone() -> None:
+    """Throttled, broken and cut at first; then a stream cut inside a letter: the bytes come out again."""
+    body = 'data: {"t":"naïve"}\n\ndata: [DONE]\n\n'.encode()
+    at = body.index(b"\xc3") + 1
+    head = b"HTTP/1.1 200 X\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+    store, asked = MemoryStore(), HttpRequest(upstream="fake", method="GET", path="/x")
+    with run_upstream() as fake, make_client(fake) as client:
+        fake.says(
+            "/x",
+            answer_json({}, status=429),
+            answer_json({}, status=500),
+            raw_reply(b"data: {", length=90),
+            Reply((head + body[:at], body[at:]), pause_s=0.02),
+        )
+        book = Exchanges(store, HttpKeys(), MissReporter(store), overlay=store, secrets=client.secrets)
+        first = book.session("s").answer(asked, lambda: client.send(GET))
+    again = Exchanges(store, HttpKeys(), MissReporter(store)).session("s").answer(asked)
+    assert (body, (22, 14), 1) == (again.body, again.cuts, len(store.rows))
+    assert first == again
