@@ -7,10 +7,10 @@ import signal
 from collections.abc import Callable, Iterator, MutableSequence
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
-from multiprocessing.synchronize import Event
 from types import FrameType
 from typing import Any, Final
 
+from replay.core.determinism import pause
 from replay.core.errors import InternalError
 from replay.server.counters import Counters
 
@@ -19,6 +19,20 @@ __all__ = ["run_crew"]
 _RESTARTS: Final = 10
 """How often a worker that died is replaced before the server gives up."""
 _GRACE_S: Final = 15.0
+_LOOK_S: Final = 0.1
+
+
+class _Stop:
+    """Whether a signal came: a mark without a lock, for a handler may run where one is held."""
+
+    def __init__(self) -> None:
+        self._came = False
+
+    def set(self) -> None:
+        self._came = True
+
+    def is_set(self) -> bool:
+        return self._came
 
 
 def run_crew(
@@ -38,7 +52,7 @@ def run_crew(
         process.start()
         return process
 
-    with _stop_signals(context.Event()) as stop:
+    with _stop_signals() as stop:
         crew = [start(worker) for worker in range(workers)]
         # The listener is bound and the kernel holds what comes before a worker accepts.
         started()
@@ -49,10 +63,11 @@ def run_crew(
     return Counters(table).read_all()
 
 
-def _watch(crew: list[BaseProcess], start: Callable[[int], BaseProcess], stop: Event) -> None:
+def _watch(crew: list[BaseProcess], start: Callable[[int], BaseProcess], stop: _Stop) -> None:
     """Wait for the stop, and put another worker in the place of one that died."""
     restarts = 0
-    while not stop.wait(0.2):
+    while not stop.is_set():
+        pause(_LOOK_S)
         for worker, process in enumerate(crew):
             if process.exitcode is None or stop.is_set():
                 continue
@@ -76,7 +91,9 @@ def _end(crew: list[BaseProcess]) -> None:
 
 
 @contextmanager
-def _stop_signals(stop: Event) -> Iterator[Event]:
+def _stop_signals() -> Iterator[_Stop]:
+    stop = _Stop()
+
     def note(_number: int, _frame: FrameType | None) -> None:
         stop.set()
 
