@@ -69,9 +69,7 @@ class FakeUpstream:
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
-        self.most_at_once = 0
         self._rules: dict[str, list[Reply] | Rule] = {}
-        self._at_once = 0
         self._lock = threading.Lock()
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._threads: list[threading.Thread] = []
@@ -129,13 +127,7 @@ class FakeUpstream:
             asked = _read(connection)
             with self._lock:
                 self.asked.append(asked)
-                self._at_once += 1
-                self.most_at_once = max(self.most_at_once, self._at_once)
-            try:
-                self._reply(connection, asked)
-            finally:
-                with self._lock:
-                    self._at_once -= 1
+            self._reply(connection, asked)
 
     def _reply(self, connection: socket.socket, asked: Asked) -> None:
         rule = self._rules.get(asked.target.partition("?")[0])

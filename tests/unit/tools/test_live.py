@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
 
 from replay.core.types import Json
@@ -119,16 +121,25 @@ def test_redirects_are_not_followed(fake: FakeUpstream) -> None:
     assert 0 == fake.count("/y")
 
 
-def test_no_more_than_allowed_are_in_flight(fake: FakeUpstream) -> None:
+def test_no_more_than_allowed_are_in_flight() -> None:
     """The bound holds over threads."""
-    fake.says("/x", Reply((b"HTTP/1.1 200 X\r\ncontent-length: 2\r\n\r\n", b"{}"), pause_s=0.05))
-    client = make_client(fake, at_once=2)
-    threads = [threading.Thread(target=client.send, args=(GET,)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (8, 2) == (fake.count("/x"), fake.most_at_once)
+    lock, flying = threading.Lock(), [0, 0]
+    both = threading.Barrier(2, timeout=5)
+
+    def handle(_: httpx.Request) -> httpx.Response:
+        with lock:
+            flying[0] += 1
+            flying[1] = max(flying)
+        both.wait()
+        with lock:
+            flying[0] -= 1
+        return httpx.Response(200, json={})
+
+    upstream = Upstream(name="u", kind="rest", base_url="http://x", at_once=2)
+    client = LiveClient(upstream, transport=httpx.MockTransport(handle))
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(client.send, [GET] * 8))
+    assert (8, 2) == (len(answers), flying[1])
 
 
 def test_a_rate_is_kept(fake: FakeUpstream) -> None:
