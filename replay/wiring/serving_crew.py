@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import threading
 from collections.abc import Callable, Iterator, MutableSequence
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
@@ -14,7 +15,7 @@ from replay.core.determinism import pause
 from replay.core.errors import InternalError
 from replay.server.counters import Counters
 
-__all__ = ["run_crew"]
+__all__ = ["run_crew", "stop_with_parent"]
 
 _RESTARTS: Final = 10
 """How often a worker that died is replaced before the server gives up."""
@@ -61,6 +62,19 @@ def run_crew(
         finally:
             _end(crew)
     return Counters(table).read_all()
+
+
+def stop_with_parent() -> None:
+    """Let this worker stop when the process that started it is gone, killed without a word included."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        signal.raise_signal(signal.SIGTERM)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _watch(crew: list[BaseProcess], start: Callable[[int], BaseProcess], stop: _Stop) -> None:

@@ -23,7 +23,7 @@ from replay.tools.exchange import HTTP
 from replay.wiring.library import Library, open_library
 from replay.wiring.request_log import LogFolder
 from replay.wiring.serving import ServePlan, ServeRequest
-from replay.wiring.serving_crew import run_crew
+from replay.wiring.serving_crew import run_crew, stop_with_parent
 from replay.wiring.serving_routes import make_chat_routes, make_http_routes, make_virtual_routes
 
 __all__ = ["open_routes", "run", "run_worker", "serve_worker"]
@@ -65,6 +65,7 @@ def serve_worker(spec: Json, listener: Any, worker: int, table: MutableSequence[
     plan = msgspec.convert(spec, ServePlan)
     # The parent has made the folder, and looked whether it is free.
     log = LogFolder(Path(plan.log)) if plan.log else None
+    stop_with_parent()
     run_worker(plan, listener, log=log, worker=worker, table=table)
 
 

@@ -94,7 +94,9 @@ def test_a_stream_says_what_the_whole_answer_says(client: openai.OpenAI) -> None
 def test_tools_are_called_and_their_results_read(client: openai.OpenAI) -> None:
     """A call, its result in the conversation, and the answer that follows."""
     first = client.chat.completions.create(model=MODEL, messages=SAID, tools=[WEATHER])
-    (call,) = first.choices[0].message.tool_calls or ()
+    calls = first.choices[0].message.tool_calls or []
+    assert 1 == len(calls)
+    call = calls[0]
     assert ("tool_calls", "function") == (first.choices[0].finish_reason, call.type)
     result = {"role": "tool", "tool_call_id": call.id, "content": "sunny"}
     said = [*SAID, first.choices[0].message.model_dump(), result]
@@ -107,9 +109,8 @@ def test_streamed_calls_join(client: openai.OpenAI) -> None:
     with client.chat.completions.stream(model=MODEL, messages=SAID, tools=[WEATHER]) as stream:
         final = stream.get_final_completion()
     whole = client.chat.completions.create(model=MODEL, messages=SAID, tools=[WEATHER])
-    assert (whole.choices[0].message.tool_calls or ())[0].id == (final.choices[0].message.tool_calls or ())[
-        0
-    ].id
+    ids = [[call.id for call in got.choices[0].message.tool_calls or []] for got in (whole, final)]
+    assert (1, ids[0]) == (len(ids[0]), ids[1])
 
 
 def test_structured_output_fits(client: openai.OpenAI) -> None:
