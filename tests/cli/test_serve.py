@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from replay.core.determinism import child_environment
+from replay.core.determinism import child_environment, pause
 from replay.wiring.explaining import list_misses
 from tests.support.commands import MINI, run_command
 from tests.support.data import CHECKOUT
@@ -63,3 +63,44 @@ def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
     broken.write_bytes(b"nothing")
     got = run_command("serve", broken, "--port", "0", "--home", tmp_path / "home")
     assert (3, 1) == (got.code, len(got.err.splitlines()))
+
+
+@pytest.mark.slow
+def test_no_client_of_the_network_is_loaded() -> None:
+    """Everything that a server over an archive imports leaves the HTTP client out."""
+    code = "import sys, replay.wiring.serving_work; print('httpx' in sys.modules, 'requests' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=child_environment(),
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "False False\n" == done.stdout
+
+
+@pytest.mark.slow
+def test_workers_do_not_outlive_a_killed_server(tmp_path: Path) -> None:
+    """Nobody answers on the port soon after the process that was started is killed."""
+    words = ["serve", MINI, "--port", "0", "--json", "--workers", "2", "--home", str(tmp_path / "home")]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "replay", *words],
+        stdout=subprocess.PIPE,
+        env=child_environment(),
+        cwd=CHECKOUT,
+        text=True,
+    )
+    assert server.stdout is not None
+    address = json.loads(server.stdout.readline())["address"]
+    assert 200 == httpx.get(f"{address}/healthz", timeout=30).status_code
+    server.kill()
+    server.stdout.close()
+    server.wait(10)
+    for _ in range(100):
+        try:
+            httpx.get(f"{address}/healthz", timeout=5)
+        except httpx.HTTPError:
+            return
+        pause(0.1)
+    pytest.fail("a worker still answers")
