@@ -7,7 +7,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from replay.core.errors import ReplayError
+from replay.core.errors import InputError, ReplayError
 from replay.server.counters import Counters
 from replay.server.wire import RefusalError, header_of, send_json
 
@@ -79,11 +79,13 @@ class Gate:
             headers = _CLOSE if refusal.status in (408, 413) else []
             await send_json(send, {"detail": refusal.detail}, status=refusal.status, headers=headers)
         except ReplayError as error:
-            self._counters.add("failed")
+            is_theirs = isinstance(error, InputError)
+            self._counters.add("refused" if is_theirs else "failed")
             if started:
                 # Half an answer is out: only a broken connection tells the client that it is not whole.
                 raise
-            await send_json(send, {"detail": str(error), "error": error.to_json()}, status=500)
+            status = 400 if is_theirs else 500
+            await send_json(send, {"detail": str(error), "error": error.to_json()}, status=status)
 
     def _is_ours(self, host: bytes | None) -> bool:
         if host is None:
