@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Final, Protocol, cast
@@ -22,6 +22,7 @@ __all__ = [
     "get_importer",
     "get_library_versions",
     "get_pool_rules",
+    "get_record_filter",
     "names",
 ]
 
@@ -54,6 +55,12 @@ _LIBRARIES: Final[Mapping[str, tuple[str, str]]] = {
     "toolsandbox": ("replay.benchmarks.toolsandbox.libraries", "library_versions"),
 }
 """Module and function that names the versions of libraries on which a benchmark's world rests."""
+
+
+_RECORD_FILTERS: Final[Mapping[str, tuple[str, str]]] = {
+    "stabletoolbench": ("replay.benchmarks.stabletoolbench.importing.record_filter", "check_record"),
+}
+"""Module and function that filters what a live proxy answers."""
 
 
 _CASES: Final[Mapping[str, tuple[str, str]]] = {
@@ -126,6 +133,14 @@ def get_api_rules(name: str) -> ApiRules | None:
 def get_library_versions(name: str) -> dict[str, str]:
     """Versions of the libraries that may change what that benchmark's world answers, sorted by name."""
     return cast("dict[str, str]", _make(name, _LIBRARIES)) if name in _LIBRARIES else {}
+
+
+def get_record_filter(name: str) -> Callable[[Json], str] | None:
+    """Find what says of a live answer `accept` or why not, as that benchmark's own server does; or None."""
+    if name not in _RECORD_FILTERS:
+        return None
+    module, function = _RECORD_FILTERS[name]
+    return cast("Callable[[Json], str]", getattr(import_module(module), function))
 
 
 def get_pool_rules(name: str) -> PoolRules | None:

@@ -43,6 +43,10 @@ def freeze(
         bool, typer.Option("--merge", help="With --base: one archive that stands alone, bases included.")
     ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an archive at that place.")] = False,
+    allow_finding: Annotated[
+        list[str] | None,
+        typer.Option("--allow-finding", help="RULE:DIGEST of what looks like a secret and is none."),
+    ] = None,
     home: opt.Home = None,
     json: opt.JsonFlag = False,
 ) -> int:
@@ -59,6 +63,7 @@ def freeze(
         label=(name, version),
         below=Below(bases=tuple(base), merge=merge, home=home) if base else None,
         overwrite=overwrite,
+        allowed=tuple(allow_finding or ()),
     )
     screen.emit({"archive": output.name, "root": manifest.root, "rows": dict(manifest.counts)})
     screen.say(f"archive {output}  {manifest.name} {manifest.version}")

@@ -14,7 +14,7 @@ from typing import Annotated, Final
 import typer
 
 from replay import __version__
-from replay.cli import archive, checks, doctor, imports, models, run, score, shipped
+from replay.cli import archive, checks, doctor, imports, models, run, score, serve, shipped
 from replay.cli.screen import Screen
 from replay.core.errors import InternalError, ReplayError, UsageError
 
@@ -48,7 +48,7 @@ def _root(
     del version
 
 
-for _module in (run, score, checks, imports, shipped, doctor):
+for _module in (run, score, checks, imports, shipped, serve, doctor):
     _module.add_to(app)
 app.add_typer(archive.app, name="archive")
 app.add_typer(models.app, name="models")

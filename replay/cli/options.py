@@ -18,6 +18,7 @@ __all__ = [
     "CandidateMode",
     "CandidateName",
     "CandidateProtocol",
+    "CheckUpstream",
     "ContextTokens",
     "Dialect",
     "ExpectRoot",
@@ -46,8 +47,10 @@ __all__ = [
     "Threads",
     "ToolsMode",
     "Trials",
+    "UpstreamFile",
     "UserMode",
     "UserModel",
+    "WantList",
     "Without",
     "parse_options",
 ]
@@ -94,18 +97,29 @@ Options = Annotated[
 ]
 Candidate = Annotated[
     str,
-    typer.Option(help="Recorded name, model:NAME, model:FILE.gguf, scripted:FILE, or outputs:PATH."),
+    typer.Option(
+        help="Recorded name, model:NAME, model:FILE.gguf, remote:NAME, scripted:FILE, or outputs:PATH."
+    ),
 ]
 SimulatorModel = Annotated[
     str,
-    typer.Option("--simulator", help="model:NAME that answers calls of unrecorded APIs, or a recorded one."),
+    typer.Option(
+        "--simulator",
+        help="model:NAME or remote:NAME that answers calls of unrecorded APIs, or a recorded one.",
+    ),
 ]
 JudgeModel = Annotated[
-    str, typer.Option("--judge-model", help="model:NAME that judges what no recorded verdict does.")
+    str,
+    typer.Option(
+        "--judge-model", help="model:NAME or remote:NAME that judges what no recorded verdict does."
+    ),
 ]
 UserModel = Annotated[
     str,
-    typer.Option("--user-model", help="model:NAME or scripted:FILE that plays the user, or a recorded one."),
+    typer.Option(
+        "--user-model",
+        help="model:NAME, remote:NAME or scripted:FILE that plays the user, or a recorded one.",
+    ),
 ]
 ContextTokens = Annotated[
     int, typer.Option("--context", min=256, help="Tokens of one request to a local model, answer included.")
@@ -144,6 +158,19 @@ Out = Annotated[Path | None, typer.Option(help="Run directory [default: runs/NAM
 CandidateProtocol = Annotated[str, typer.Option(help="Candidate protocol; a wrong name lists all.")]
 Seed = Annotated[int | None, typer.Option(help="Run seed; every other seed derives from it.")]
 Overlay = Annotated[Path | None, typer.Option(help="Overlay of an earlier run to read.")]
+UpstreamFile = Annotated[
+    Path | None, typer.Option("--upstream", help="TOML file of live upstreams, for what is recorded.")
+]
+WantList = Annotated[
+    Path | None,
+    typer.Option(
+        "--want", help="Record just the calls of this list (replay misses -o), without a candidate."
+    ),
+]
+CheckUpstream = Annotated[
+    bool,
+    typer.Option("--check-upstream", help="Compare recorded answers with live ones; nothing is written."),
+]
 KeepErrors = Annotated[bool, typer.Option("--keep-errors", help="Record error answers too.")]
 Without = Annotated[
     list[str] | None,

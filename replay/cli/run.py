@@ -11,6 +11,8 @@ import typer
 from replay.cli import options as opt
 from replay.cli.scores import MISS_EXIT, exit_code_of, show_summary
 from replay.cli.screen import Screen
+from replay.cli.upstream import compare_live, record_wanted
+from replay.core.errors import UsageError
 
 if TYPE_CHECKING:
     from replay.core.types import Json
@@ -20,6 +22,9 @@ __all__ = ["add_to"]
 
 UPSTREAM_EXIT: Final = 7
 """A miss in record mode: no live upstream could answer."""
+
+NOTHING_NEW_EXIT: Final = 1
+"""A recording that recorded nothing."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -51,6 +56,9 @@ def run(
     option: opt.Options = None,
     candidate_name: opt.CandidateName = "",
     overlay: opt.Overlay = None,
+    upstream: opt.UpstreamFile = None,
+    want: opt.WantList = None,
+    check_upstream: opt.CheckUpstream = False,
     keep_errors: opt.KeepErrors = False,
     without: opt.Without = None,
     fresh: opt.Fresh = False,
@@ -67,10 +75,16 @@ def run(
     json: opt.JsonFlag = False,
 ) -> int:
     """Play or replay a benchmark and score it; the same request resumes an unfinished run."""
-    return _execute(_request(locals()), Screen(json=json), expect_root)
+    request, screen = _request(locals()), Screen(json=json)
+    if want is not None and check_upstream:
+        raise UsageError("--want records and --check-upstream does not", expected="one of the two")
+    if want is not None:
+        return record_wanted(request, want, screen)
+    return compare_live(request, screen) if check_upstream else _execute(request, screen, expect_root)
 
 
 _MODES: Final = ("tools", "candidate_mode", "user_mode", "judge_mode")
+_NOT_ASKED: Final = ("mode", "json", "expect_root", "option", "want", "check_upstream")
 _NAMES: Final = {
     "simulator": "simulator_model",
     "context": "context_tokens",
@@ -89,7 +103,7 @@ def _request(words: dict[str, Any]) -> RunRequest:
     asked = {
         _NAMES.get(name, name): _plain(word)
         for name, word in words.items()
-        if word is not None and name not in (*_MODES, "mode", "json", "expect_root", "option")
+        if word is not None and name not in (*_MODES, *_NOT_ASKED)
     }
     return RunRequest(**asked, modes=modes, options=opt.parse_options(words["option"]))
 
@@ -113,7 +127,12 @@ def _execute(request: RunRequest, screen: Screen, expect_root: str) -> int:
     _show_misses(report, request.archive, screen)
     report.check(expect_root=expect_root)
     code = exit_code_of(report.summary)
-    return UPSTREAM_EXIT if code == MISS_EXIT and request.modes.records else code
+    if code == MISS_EXIT and request.modes.records:
+        return UPSTREAM_EXIT
+    if not code and request.upstream and not report.has_recorded:
+        screen.log("replay: nothing was recorded; everything the run asked for was recorded before")
+        return NOTHING_NEW_EXIT
+    return code
 
 
 def _show(report: RunReport, screen: Screen) -> None:

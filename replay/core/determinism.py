@@ -37,6 +37,7 @@ __all__ = [
     "derive_seed",
     "deterministic_id",
     "fetching_environment",
+    "pause",
     "pin_environment",
     "read_environment",
     "temporary_name",
@@ -181,6 +182,12 @@ class Stopwatch:
     def cpu_s(self) -> float:
         """Processor seconds that all threads of this process took since the stopwatch was made."""
         return time.process_time() - self._cpu_start
+
+
+def pause(seconds: float) -> None:
+    """Wait, as politeness to a live upstream asks; no answer depends on it."""
+    if seconds > 0:
+        time.sleep(seconds)
 
 
 # ---- the machine ---------------------------------------------------------------------------------------

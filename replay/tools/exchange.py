@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fnmatch import translate
 from types import MappingProxyType
 from typing import Final
@@ -132,16 +132,24 @@ class _Stored(Record, frozen=True, kw_only=True):
 class HttpKeys:
     """How exchanges become calls: what is left out of their keys, what is masked in them. Safe to share."""
 
-    def __init__(self, *, benchmark: str = HTTP, left_out: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        benchmark: str = HTTP,
+        left_out: Iterable[str] = (),
+        mask: Callable[[Json], Json] | None = None,
+    ) -> None:
         """Make calls in this namespace.
 
         left_out: globs of further header names that say nothing of what is asked.
+        mask: takes known secret values out of whatever they stand in (`Secrets.mask_json`).
         """
         self._benchmark = benchmark
         self._recipe = recipe_for(benchmark)
         globs = (*NOT_IN_HTTP_KEY, *(glob.lower() for glob in left_out))
         self._left_out = re.compile("|".join(translate(glob) for glob in globs))
         self._seen: dict[str, bool] = {}
+        self._mask = mask
 
     def call_of(self, request: HttpRequest) -> CallRequest:
         """Make the call that an exchange is looked up by and stored with.
@@ -164,6 +172,9 @@ class HttpKeys:
                 "body": _body_value(headers, body),
             },
         )
+        if self._mask is not None:
+            tool, arguments = self._mask([whole.tool, whole.arguments])
+            whole = msgspec.structs.replace(whole, tool=tool, arguments=arguments)
         return self._recipe.apply(whole)
 
     def _keyed(self, headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

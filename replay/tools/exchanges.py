@@ -17,6 +17,7 @@ from replay.core.types import CallRequest, Key, RepeatPolicy, SnapshotStatus
 from replay.store.answers import ApiAnswer, make_api_snapshot
 from replay.store.pending import SnapshotReader, SnapshotWriter
 from replay.tools.exchange import HttpAnswer, HttpKeys, HttpRequest, read_answer, write_answer
+from replay.tools.masking import Secrets
 from replay.tools.misses import MissReporter, Use
 
 __all__ = ["ExchangeSession", "Exchanges", "Turn"]
@@ -49,16 +50,19 @@ class Exchanges:
         *,
         overlay: SnapshotWriter | None = None,
         keep_errors: bool = False,
+        secrets: Secrets | None = None,
     ) -> None:
         """Read from `store`, which sees the overlay too; write to `overlay`, which only record mode has.
 
         keep_errors: also record answers 429 and 5xx; they are replayed as such.
+        secrets: what must not be stored of answers; the declared field rules hold without it too.
         """
         self.keys = keys
         self._store = store
         self._reporter = reporter
         self._overlay = overlay
         self._keep_errors = keep_errors
+        self._secrets = secrets or Secrets()
         self._used: set[Key] = set()
         self._lock = threading.Lock()
         self.recorded = 0
@@ -84,7 +88,8 @@ class Exchanges:
         if self._overlay is None or (failed and not self._keep_errors):
             return answer
         written = ApiAnswer(
-            body=write_answer(answer), status=SnapshotStatus.ERROR if failed else SnapshotStatus.OK
+            body=write_answer(self._secrets.mask_answer(answer)),
+            status=SnapshotStatus.ERROR if failed else SnapshotStatus.OK,
         )
         with self._lock:
             snapshot = make_api_snapshot(call, written, sequence=self._store.count(key))

@@ -28,17 +28,25 @@ class RecordingSource:
     """Asks another source and writes what it answers to the overlay. Safe to share between threads."""
 
     def __init__(
-        self, inner: ToolSource, overlay: SnapshotWriter, recipe: KeyRecipe, *, keep_errors: bool = False
+        self,
+        inner: ToolSource,
+        overlay: SnapshotWriter,
+        recipe: KeyRecipe,
+        *,
+        keep_errors: bool = False,
+        repeats: RepeatPolicy | None = None,
     ) -> None:
         """Record what `inner` answers; requests go through the recipe before they are written.
 
         keep_errors: also record error results; they are then replayed as errors.
+        repeats: what equal calls get while recording, instead of what their tools say.
         """
         self.name = inner.name
         self._inner = inner
         self._overlay = overlay
         self._recipe = recipe
         self._keep_errors = keep_errors
+        self._repeats = repeats
         self._flights: dict[Key, _Flight] = {}
         self._lock = threading.Lock()
 
@@ -53,7 +61,8 @@ class RecordingSource:
         key = call_key(keyed)
         with self._single_flight(key):
             recorded = self._overlay.count(key)
-            if recorded and (occurrence < recorded or repeat_policy(request) is RepeatPolicy.STICKY_LAST):
+            repeats = self._repeats or repeat_policy(request)
+            if recorded and (occurrence < recorded or repeats is RepeatPolicy.STICKY_LAST):
                 held = self._overlay.get(key, min(occurrence, recorded - 1))
                 if held is not None:
                     return read_result(held, lookup=CANONICAL)

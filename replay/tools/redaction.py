@@ -8,6 +8,7 @@ gave; that is what makes the scrubbed stored request and the scrubbed lookup mee
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
@@ -16,7 +17,7 @@ from replay.core.canonical import MAX_DEPTH
 from replay.core.errors import CanonicalError
 from replay.core.types import Json, Record
 
-__all__ = ["API_KEYS", "CREDENTIALS", "MASK", "PASSWORDS", "Redaction", "is_mask", "scrub"]
+__all__ = ["API_KEYS", "CREDENTIALS", "MASK", "PASSWORDS", "Redaction", "find_secrets", "is_mask", "scrub"]
 
 MASK: Final = "$redacted"
 
@@ -87,6 +88,32 @@ def scrub(value: Json, rules: Iterable[Redaction]) -> Json:
 def is_mask(value: Json) -> bool:
     """Tell whether a value is a placeholder that `scrub` wrote."""
     return isinstance(value, dict) and set(value) == {MASK}
+
+
+def find_secrets(value: Json, rules: Iterable[Redaction]) -> list[str]:
+    """List the texts that `scrub` would mask, each once, in order: fields of objects and pairs in texts."""
+    kept = tuple(rules)
+    found: dict[str, None] = {}
+    waiting: deque[tuple[Json, bool]] = deque([(value, False)])
+    while waiting:
+        item, is_secret = waiting.popleft()
+        if isinstance(item, dict):
+            waiting.extend(
+                (held, is_secret or any(rule.covers(str(name)) for rule in kept))
+                for name, held in item.items()
+            )
+        elif isinstance(item, (list, tuple)):
+            waiting.extend((held, is_secret) for held in item)
+        elif isinstance(item, str) and item:
+            found |= dict.fromkeys([item] if is_secret else _secrets_in_text(item, kept))
+    found.pop(MASK, None)
+    return list(found)
+
+
+def _secrets_in_text(text: str, rules: tuple[Redaction, ...]) -> list[str]:
+    pairs = [match.groups() for match in _PAIR.finditer(text)] if "=" in text else []
+    found = [held for name, held in pairs if any(rule.covers(name) for rule in rules)]
+    return found + ([match.group(2) for match in _HEADER.finditer(text)] if " " in text else [])
 
 
 def _scrub(value: Json, rules: tuple[Redaction, ...], path: str, depth: int) -> Json:

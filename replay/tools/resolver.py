@@ -60,10 +60,16 @@ class SnapshotSource:
 
     name = "snapshot"
 
-    def __init__(self, store: SnapshotReader, recipe: KeyRecipe) -> None:
-        """Read from this store; every request goes through the recipe before it is looked up."""
+    def __init__(
+        self, store: SnapshotReader, recipe: KeyRecipe, *, repeats: RepeatPolicy | None = None
+    ) -> None:
+        """Read from this store; every request goes through the recipe before it is looked up.
+
+        repeats: what equal calls get, instead of what their tools say.
+        """
         self._store = store
         self._recipe = recipe
+        self._repeats = repeats
 
     def answer(self, request: CallRequest, *, occurrence: int) -> ToolResult | None:
         """Answer with the recorded answer that this occurrence of the call gets under the repeat policy.
@@ -80,7 +86,7 @@ class SnapshotSource:
             if occurrence == 0:
                 return read_result(first, lookup=label)
             last = self._store.count(key) - 1
-            if occurrence > last and repeat_policy(request) is RepeatPolicy.ONCE:
+            if occurrence > last and (self._repeats or repeat_policy(request)) is RepeatPolicy.ONCE:
                 return None
             found = self._store.get(key, min(occurrence, last))
             return None if found is None else read_result(found, lookup=label)

@@ -15,32 +15,53 @@ from replay.core.types import Json
 from replay.llm.scripted import ScriptedCandidate
 from replay.store.answers import model_scope
 from replay.wiring.library import Library
-from replay.wiring.roles import ModelPlan, RolePlan
-from replay.wiring.sources import MODEL, RECORDED, SCRIPTED, CandidatePlan
+from replay.wiring.roles import ModelPlan, RemotePlan, RolePlan
+from replay.wiring.sources import MODEL, RECORDED, REMOTE, SCRIPTED, CandidatePlan
 from replay.wiring.workers import read_candidate_outputs
 
-__all__ = ["OUTPUTS", "FindModel", "choose_candidate", "choose_judge", "choose_outputs", "choose_role"]
+__all__ = [
+    "OUTPUTS",
+    "FindModel",
+    "FindRemote",
+    "choose_candidate",
+    "choose_judge",
+    "choose_outputs",
+    "choose_role",
+]
 
 OUTPUTS = "outputs"
 
 FindModel = Callable[[str], ModelPlan]
 """Finds a local model by name or file."""
 
+FindRemote = Callable[[str], RemotePlan]
+"""Finds a remote model by the name of its upstream."""
+
 
 def choose_candidate(
-    word: str, name: str, benchmark: Benchmark, library: Library, *, find: FindModel | None = None
+    word: str,
+    name: str,
+    benchmark: Benchmark,
+    library: Library,
+    *,
+    find: FindModel | None = None,
+    find_remote: FindRemote | None = None,
 ) -> CandidatePlan:
     """Read the candidate's word: a recorded name, `model:NAME`, `scripted:FILE`, `outputs:PATH`, or nothing.
 
     Nothing means the one candidate that the archive has. A name that has outputs but no completions in the
     archive is scored from those outputs; `outputs:` without a path asks for the archive's outputs.
     find: finds local models; without it `model:NAME` is the recorded candidate of that name.
+    find_remote: finds remote ones, likewise for `remote:NAME`.
 
     Errors:  InputError listing what there is; ModelError for a local model that cannot be had.
     """
     kind, colon, path = word.partition(":")
-    if colon and kind == MODEL and find is None:
+    if colon and ((kind == MODEL and find is None) or (kind == REMOTE and find_remote is None)):
         return _recorded_model(path, library)
+    if colon and kind == REMOTE and find_remote is not None:
+        remote = find_remote(path)
+        return CandidatePlan(kind=REMOTE, name=remote.name, identity=remote.identity, remote=remote)
     if colon and kind == MODEL and find is not None:
         local = find(path)
         return CandidatePlan(kind=MODEL, name=local.name, identity=local.identity, model=local)
@@ -55,17 +76,18 @@ def choose_candidate(
         raise InputError(
             f"unknown kind of candidate {kind!r}",
             where=f"--candidate {word}",
-            expected="model:NAME, scripted:FILE, outputs:PATH, or the name of a recorded candidate",
+            expected="model:NAME, remote:NAME, scripted:FILE, outputs:PATH, or the name of a recorded one",
         )
     return _recorded(word or name, benchmark, library)
 
 
-def choose_role(
+def choose_role(  # noqa: PLR0913  each way to fill a role is one word
     word: str,
     option: str,
     rows: Mapping[str, Json],
     *,
     find: FindModel | None,
+    find_remote: FindRemote | None = None,
     describe: Callable[[Json], Json],
     takes_script: bool = False,
 ) -> RolePlan | None:
@@ -73,6 +95,7 @@ def choose_role(
 
     rows: identities of the models that are recorded in this role, by name.
     find: finds local models; without it `model:NAME` is the recorded one of that name.
+    find_remote: finds remote ones, likewise for `remote:NAME`.
     describe: identity of a model -> its identity in the role.
     takes_script: `scripted:FILE` may speak in this role too, in every mode.
 
@@ -83,16 +106,19 @@ def choose_role(
     kind, colon, name = word.partition(":")
     if colon and kind == SCRIPTED and takes_script:
         return _scripted_role(name)
-    if colon and kind != MODEL:
+    if colon and kind not in {MODEL, REMOTE}:
         script = "scripted:FILE, " if takes_script else ""
         raise InputError(
             f"unknown kind of model {kind!r}",
             where=f"{option} {word}",
-            expected=f"model:NAME, {script}or the name of a recorded one",
+            expected=f"model:NAME, remote:NAME, {script}or the name of a recorded one",
         )
-    if colon and find is not None:
+    if kind == MODEL and colon and find is not None:
         model = find(name)
         return RolePlan(name=model.name, identity=describe(model.identity), model=model)
+    if kind == REMOTE and colon and find_remote is not None:
+        remote = find_remote(name)
+        return RolePlan(name=remote.name, identity=describe(remote.identity), remote=remote)
     wanted = name if colon else word
     if wanted not in rows:
         close = difflib.get_close_matches(wanted, rows, n=1)

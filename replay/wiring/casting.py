@@ -17,10 +17,10 @@ from replay.core.types import Json, Mode, Record
 from replay.evaluate.judge import describe_judge
 from replay.store.answers import model_scope
 from replay.tools.simulator import describe_simulator
-from replay.wiring.candidates import FindModel, choose_candidate, choose_judge, choose_role
+from replay.wiring.candidates import FindModel, FindRemote, choose_candidate, choose_judge, choose_role
 from replay.wiring.library import CandidateRow, JudgeRow, Library, RoleRow
 from replay.wiring.requests import RunRequest
-from replay.wiring.roles import AUTO, ModelPlan, ModelWish, RolePlan
+from replay.wiring.roles import AUTO, ModelPlan, ModelWish, RolePlan, UpstreamPlan
 from replay.wiring.sources import (
     JUDGE_MAKER,
     AnswerPlan,
@@ -29,6 +29,7 @@ from replay.wiring.sources import (
     keeps_candidate,
     may_ask_models,
 )
+from replay.wiring.upstreams import find_remote, plan_upstreams
 
 __all__ = ["cast_answers", "cast_candidate", "describe_makers", "find_models"]
 
@@ -42,7 +43,10 @@ def cast_candidate(request: RunRequest, benchmark: Benchmark, library: Library) 
             expected="model:NAME or model:FILE.gguf, which has a dialect",
         )
     find = _finder(request, request.modes.candidate, dialect=request.dialect)
-    return choose_candidate(request.candidate, request.candidate_name, benchmark, library, find=find)
+    remote = _remote_finder(request, request.modes.candidate)
+    return choose_candidate(
+        request.candidate, request.candidate_name, benchmark, library, find=find, find_remote=remote
+    )
 
 
 def cast_answers(
@@ -55,6 +59,7 @@ def cast_answers(
         "--judge-model",
         {name: row.identity for name, row in library.judges().items()} | _recorded(library, _JUDGE_MODELS),
         find=_finder(request, modes.judge),
+        find_remote=_remote_finder(request, modes.judge),
         describe=partial(describe_judge, seed=seed),
     )
     # Whoever names a model to judge is not judged by the archive's judge instead, unless he names that too.
@@ -66,6 +71,7 @@ def cast_answers(
         candidate=candidate,
         judge=choose_judge(request.judge, library) if is_read else None,
         live=request.live,
+        upstreams=_plan_upstreams(request),
         simulator=request.simulator,
         judge_maker=request.judge_maker,
         keep_errors=request.keep_errors,
@@ -76,6 +82,7 @@ def cast_answers(
             "--user-model",
             _recorded(library, _USERS),
             find=_finder(request, modes.user),
+            find_remote=_remote_finder(request, modes.user),
             describe=_same,
             takes_script=True,
         ),
@@ -84,6 +91,7 @@ def cast_answers(
             "--simulator",
             _recorded(library, _SIMULATORS),
             find=_finder(request, modes.tools),
+            find_remote=_remote_finder(request, modes.tools),
             describe=partial(describe_simulator, seed=seed),
         ),
         judge_model=judge_model,
@@ -154,6 +162,15 @@ def _finder(request: RunRequest, mode: Mode, *, dialect: str = AUTO) -> FindMode
         dialect=dialect,
     )
     return find_models(request.finder, wish)
+
+
+def _plan_upstreams(request: RunRequest) -> UpstreamPlan | None:
+    return plan_upstreams(request.upstream, request.modes, workers=request.jobs)
+
+
+def _remote_finder(request: RunRequest, mode: Mode) -> FindRemote | None:
+    """How a run finds remote models; None where none may be asked."""
+    return partial(find_remote, plan=_plan_upstreams(request)) if mode is Mode.RECORD else None
 
 
 def _recorded(library: Library, table: str) -> dict[str, Json]:

@@ -14,12 +14,12 @@ from replay.core.errors import InputError
 from replay.core.keys import SIMULATED
 from replay.core.network import NetworkGuard
 from replay.core.trajectory import CallStep, CompletionStep, Trajectory, find_difference
-from replay.core.types import Json, Key, Mode, Record, Role, Snapshot, SnapshotKind
+from replay.core.types import Json, Key, Mode, Provenance, Record, Role, Snapshot, SnapshotKind
 from replay.engine.plan import PlanItem
 from replay.engine.rundir.checking import RunFinding, verify_run
 from replay.engine.rundir.reading import Run, load_run
 from replay.llm.judges import JudgeChain, RecordedJudge
-from replay.store.answers import model_scope
+from replay.store.answers import model_scope, read_result
 from replay.store.layers import LayeredStore
 from replay.wiring.candidates import OUTPUTS, choose_candidate
 from replay.wiring.library import Library
@@ -28,6 +28,7 @@ from replay.wiring.overlays import open_answers_of
 from replay.wiring.recomputing import Recomputed, completions_behind
 from replay.wiring.recomputing import recompute as recompute_answers
 from replay.wiring.reopening import RunSources, open_archive_of
+from replay.wiring.request_log import is_served
 from replay.wiring.requests import FINDER
 from replay.wiring.roles import RolePlan
 from replay.wiring.sources import JUDGE_MAKER, RECORDED, AnswerPlan, CandidatePlan
@@ -37,6 +38,9 @@ from replay.wiring.workers import WorkPlan, build_output_worker, build_play_work
 __all__ = ["CheckedRun", "check_run", "served_keys"]
 
 DIVERGED, CHECK_FAILED = 8, 1
+
+_MADE = (Provenance.SIMULATED, Provenance.GENERATED)
+"""Answers that no archive need hold."""
 
 
 class CheckedRun(Record, frozen=True, kw_only=True):
@@ -89,6 +93,8 @@ def check_run(
             open_archive_of(run, sources) as library,
             open_answers_of(run, library, overlay=sources.overlay) as answers,
         ):
+            if is_served(run.manifest.inputs.extra):
+                return _look_up_again(run, answers)
             found = _score_again(run, library, answers)
             if not recompute:
                 return found
@@ -150,6 +156,40 @@ def _score_again(run: Run, library: Library, answers: LayeredStore) -> CheckedRu
         rescored=found.rescored,
         recomputed=0,
         findings=found.findings or tuple(_check_summary(run)),
+    )
+
+
+def _look_up_again(run: Run, answers: LayeredStore) -> CheckedRun:
+    """Check a server's request log: its hashes, and each recorded answer against the archive."""
+    checked = verify_run(Path(run.path))
+    findings = list(checked.findings)
+    looked_up = 0
+    for trajectory in run.trajectories():
+        for step in trajectory.steps:
+            if not isinstance(step, CallStep) or not step.result.key or step.result.provenance in _MADE:
+                continue
+            looked_up += 1
+            if not _is_recorded(step, answers):
+                what = f"{step.tool} was answered otherwise than the archive does"
+                findings.append(
+                    RunFinding(member="trajectories.jsonl", record=f"task {trajectory.task}", what=what)
+                )
+    return CheckedRun(
+        root=_root(run),
+        episodes=checked.episodes,
+        rescored=0,
+        recomputed=looked_up,
+        findings=tuple(findings),
+        not_rescored="requests that a server answered have no scores",
+    )
+
+
+def _is_recorded(step: CallStep, answers: LayeredStore) -> bool:
+    """Tell whether an answer is one of those recorded under its key."""
+    key = Key(step.result.key)
+    recorded = (answers.get(key, sequence) for sequence in range(answers.count(key)))
+    return any(
+        read_result(held, lookup="").content == step.result.content for held in recorded if held is not None
     )
 
 

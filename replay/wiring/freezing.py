@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
 
+from replay.core.canonical import canonical_bytes
 from replay.core.errors import DamagedError, StoreError
 from replay.core.types import Record
 from replay.store.archive.freeze import ArchiveContent, freeze, freeze_store
@@ -18,6 +20,7 @@ from replay.store.archive.verify import verify_archive
 from replay.store.layers import LayeredStore
 from replay.store.signing import load_envelope, make_statement, sign_statement, signature_path
 from replay.store.snapshots import SnapshotStore
+from replay.store.suspicion import refuse_secrets
 from replay.wiring.documents import write_file
 from replay.wiring.library import locate_stores
 
@@ -42,16 +45,20 @@ def freeze_folder(
     label: tuple[str, str] = ("", ""),
     below: Below | None = None,
     overwrite: bool = False,
+    allowed: tuple[str, ...] = (),
 ) -> ArchiveManifest:
     """Freeze a store folder: alone, as a layer on base archives, or merged with them.
 
     label: name and version; empty ones are kept as stored.
+    allowed: ids of findings that look like secrets and are none.
 
-    Errors:  InputError when a store without facts gets no base to take them from; those of freezing.
+    Errors:  InputError for what looks like a secret, and when a store without facts gets no base to take them
+             from; those of freezing.
     """
     name, version = label
     with ExitStack() as stack:
         opened = stack.enter_context(_open(store))
+        refuse_secrets(_texts(opened), allowed=allowed)
         if below is None:
             facts = _facts(opened, name, version)
             return freeze_store(opened, output, facts=facts, overwrite=overwrite)
@@ -86,6 +93,17 @@ def sign_archive(archive: Path, key: Path) -> tuple[Path, tuple[str, ...]]:
     envelope = sign_statement(statement, key, earlier=load_envelope(path))
     write_file(path, msgspec.json.format(msgspec.json.encode(envelope), indent=2) + b"\n")
     return path, tuple(signature.keyid for signature in envelope.signatures)
+
+
+def _texts(store: SnapshotStore) -> Iterator[tuple[str, str]]:
+    """Everything of a store that goes into an archive, as text with its place."""
+    for table in store.tables():
+        for name, row in store.table(table):
+            yield f"{table} {name}", row.decode("utf-8", "replace")
+    for snapshot in store.scan():
+        place = f"the {snapshot.kind.value} answer {snapshot.key[:19]} of {snapshot.scope}"
+        asked = canonical_bytes(snapshot.request).decode("utf-8", "replace")
+        yield place, f"{asked}\n{snapshot.body}\n{canonical_bytes(snapshot.meta).decode()}"
 
 
 def _open(store: Path) -> SnapshotStore:

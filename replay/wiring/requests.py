@@ -21,7 +21,8 @@ class RunRequest(Record, frozen=True, kw_only=True):
 
     archive: str
     candidate: str = ""
-    """Recorded name, `model:NAME`, `scripted:FILE` or `outputs:PATH`; empty when the archive has just one."""
+    """Recorded name, `model:NAME`, `remote:NAME`, `scripted:FILE` or `outputs:PATH`; empty when the archive
+    has just one."""
     candidate_name: str = ""
     """Which of several candidates an outputs path is about."""
     judge: str = ""
@@ -42,11 +43,13 @@ class RunRequest(Record, frozen=True, kw_only=True):
     """Compute generated answers anew instead of reading those that are recorded."""
     keep_errors: bool = False
     live: str = ""
+    upstream: str = ""
+    """TOML file of live upstreams; only record mode asks them."""
     simulator: str = ""
     """`module:function` of a simulator that is no model."""
     judge_maker: str = ""
     user_model: str = ""
-    """`model:NAME`, or the name of a recorded one, like the next two; empty for nobody."""
+    """`model:NAME`, `remote:NAME`, or the name of a recorded one, like the next two; empty for nobody."""
     simulator_model: str = ""
     judge_model: str = ""
     allow_unpinned: bool = False

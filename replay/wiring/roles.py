@@ -8,7 +8,16 @@ from typing import Final, NamedTuple
 from replay.core.types import Json, Record
 from replay.llm.llamacpp.jobs import EngineSettings
 
-__all__ = ["AUTO", "CONTEXT_TOKENS", "OPENER", "ModelPlan", "ModelWish", "RolePlan"]
+__all__ = [
+    "AUTO",
+    "CONTEXT_TOKENS",
+    "OPENER",
+    "ModelPlan",
+    "ModelWish",
+    "RemotePlan",
+    "RolePlan",
+    "UpstreamPlan",
+]
 
 OPENER: Final = "replay.wiring.engines:open_voice"
 """Loads a model of the weights folder with the local engine."""
@@ -57,6 +66,29 @@ class ModelPlan(Record, frozen=True, kw_only=True):
     """True when the build is not the pinned one and a person allowed that."""
 
 
+class UpstreamPlan(Record, frozen=True, kw_only=True):
+    """Live upstreams that a run may record from."""
+
+    file: str
+    """Path of the TOML file; never hashed and never stored."""
+    identity: Json
+    """What decides the answers of those that answer tools, for the inputs of a run; without secrets."""
+    journal: str = ""
+    """Folder where answers are kept the moment they come."""
+    workers: int = 1
+    """Processes that share the limits of an upstream."""
+    at_once: int = 1
+    """Requests in flight that the most patient of the upstreams takes."""
+
+
+class RemotePlan(Record, frozen=True, kw_only=True):
+    """One model behind an API, asked in record mode only."""
+
+    name: str
+    """Name of its upstream."""
+    identity: Json
+
+
 class RolePlan(Record, frozen=True, kw_only=True):
     """One role that a model plays beside the candidate: user, simulator or judge."""
 
@@ -66,5 +98,7 @@ class RolePlan(Record, frozen=True, kw_only=True):
     """Identity in the role: the model's, and what the role adds (prompt, sampling, seed)."""
     model: ModelPlan | None = None
     """The model that can make new answers; None: only recorded ones are read."""
+    remote: RemotePlan | None = None
+    """The same, behind an API."""
     script: str = ""
     """Script file that speaks instead of a model; never hashed and never stored."""

@@ -30,6 +30,7 @@ from replay.wiring.overlays import OVERLAY, digest_overlay, open_sink
 from replay.wiring.requests import RunRequest
 from replay.wiring.sources import CandidatePlan, identify_makers, models_in_use
 from replay.wiring.summaries import RunSummary, summarize_run
+from replay.wiring.upstreams import JOURNAL
 from replay.wiring.workers import WorkPlan, read_reference, worker_spec
 
 __all__ = ["Prepared", "RunReport", "RunRequest", "execute_run", "prepare_run"]
@@ -55,6 +56,11 @@ class RunReport(Record, frozen=True, kw_only=True):
     """What local models cost over the whole run, by the part that asked; differs from run to run."""
     recorded: dict[str, int]
     """Snapshots that this command wrote to the run's overlay: new, same, or conflict (the first was kept)."""
+
+    @property
+    def has_recorded(self) -> bool:
+        """True when the run has written something, be it before it was stopped and gone on with."""
+        return (Path(self.out) / OVERLAY).exists()
 
     def to_json(self) -> dict[str, Json]:
         """The document of `run --json`."""
@@ -149,13 +155,17 @@ def prepare_run(request: RunRequest) -> Prepared:
             answers=cast_answers(request, library, candidate=candidate, settings=settings),
         )
         manifest = _manifest(request, work, plan, _archives(library, request.overlay))
-    return Prepared(
-        library=paths,
-        work=work,
-        plan=plan,
-        manifest=manifest,
-        out=request.out or _default_out(paths, manifest),
-    )
+    out = request.out or _default_out(paths, manifest)
+    return Prepared(library=paths, work=_journaled(work, out), plan=plan, manifest=manifest, out=out)
+
+
+def _journaled(work: WorkPlan, out: str) -> WorkPlan:
+    """Keep what live upstreams say in the run's own folder."""
+    live = work.answers.upstreams
+    if live is None:
+        return work
+    kept = replace(live, journal=str(Path(out) / JOURNAL))
+    return replace(work, answers=replace(work.answers, upstreams=kept))
 
 
 def _refuse_contradictions(request: RunRequest) -> None:

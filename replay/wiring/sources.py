@@ -35,7 +35,8 @@ from replay.tools.simulator import ModelSimulator, digest_documentation
 from replay.wiring.engines import ModelPool
 from replay.wiring.forms import api_form
 from replay.wiring.modes import Modes
-from replay.wiring.roles import ModelPlan, RolePlan
+from replay.wiring.roles import ModelPlan, RemotePlan, RolePlan, UpstreamPlan
+from replay.wiring.upstreams import open_upstreams
 
 __all__ = [
     "JUDGE_MAKER",
@@ -52,6 +53,7 @@ __all__ = [
 RECORDED: Final = "recorded"
 SCRIPTED: Final = "scripted"
 MODEL: Final = "model"
+REMOTE: Final = "remote"
 
 JUDGE_MAKER: Final = "judge-maker"
 """Name of a judge that can decide, among a run's models."""
@@ -61,13 +63,15 @@ class CandidatePlan(Record, frozen=True, kw_only=True):
     """Which agent is evaluated, as another process can make it again."""
 
     kind: str
-    """recorded, scripted, outputs or model."""
+    """recorded, scripted, outputs, model or remote."""
     name: str
     identity: Json
     path: str = ""
     """Script file or outputs folder; never hashed and never stored."""
     model: ModelPlan | None = None
     """The local model, for kind `model`."""
+    remote: RemotePlan | None = None
+    """The remote model, for kind `remote`."""
 
 
 class AnswerPlan(Record, frozen=True, kw_only=True):
@@ -82,6 +86,8 @@ class AnswerPlan(Record, frozen=True, kw_only=True):
     """Identity of the judge whose recorded verdicts are read; None when the archive has none."""
     live: str = ""
     """`module:function` that makes live tool sources; only looked at when tools are recorded."""
+    upstreams: UpstreamPlan | None = None
+    """Live upstreams of a file; opened when something is recorded from one."""
     simulator: str = ""
     """`module:function` that makes a simulator source; not looked at in a strict run."""
     judge_maker: str = ""
@@ -120,6 +126,8 @@ def identify_makers(plan: AnswerPlan) -> dict[str, Json]:
     found: dict[str, Json] = {}
     if plan.live and tools is Mode.RECORD:
         found["live"] = {"maker": plan.live}
+    if plan.upstreams is not None and tools is Mode.RECORD:
+        found["upstreams"] = plan.upstreams.identity
     if plan.simulator and tools is not Mode.STRICT:
         found[SIMULATED] = {"maker": plan.simulator}
     if plan.judge_maker and plan.modes.judge is not Mode.STRICT:
@@ -141,12 +149,14 @@ def may_ask_models(mode: Mode) -> bool:
 def keeps_candidate(plan: AnswerPlan) -> bool:
     """Tell whether a run records what its candidate says: a local model always, a script in record mode."""
     mode, kind = plan.modes.candidate, plan.candidate.kind
-    return may_ask_models(mode) if kind == MODEL else kind == SCRIPTED and mode is Mode.RECORD
+    return may_ask_models(mode) if kind == MODEL else kind in {SCRIPTED, REMOTE} and mode is Mode.RECORD
 
 
 def episodes_at_once(plan: AnswerPlan) -> int:
-    """How many episodes a worker runs side by side: as many as its models decode together."""
-    return max((model.settings.sequences for model in _models(plan)), default=1)
+    """How many episodes a worker runs side by side: as many as its models or its upstreams take at once."""
+    width = max((model.settings.sequences for model in _models(plan)), default=1)
+    live = plan.upstreams if plan.modes.records else None
+    return width if live is None else max(width, live.at_once // live.workers)
 
 
 def _models(plan: AnswerPlan) -> Iterator[ModelPlan]:
@@ -181,6 +191,9 @@ class _Workshop:
         self._user_script = _load_script("" if plan.user_model is None else plan.user_model.script)
         tools, judge = plan.modes.tools, plan.modes.judge
         self._live = self._made(plan.live if tools is Mode.RECORD else "")
+        self._upstreams = open_upstreams(
+            plan.upstreams, plan.modes, plan.benchmark, keep_errors=plan.keep_errors
+        )
         self._stand_in = self._made(plan.simulator if tools is not Mode.STRICT else "")
         self._decider = self._made(plan.judge_maker if judge is not Mode.STRICT else "")
 
@@ -208,13 +221,13 @@ class _Workshop:
     def _candidate(self, pending: PendingOverlay, meter: CostMeter) -> ChatModelFactory:
         mode, candidate = self._plan.modes.candidate, self._plan.candidate
         if self._script is None:
-            return self._chat(mode, candidate.identity, candidate.model, pending, meter)
+            return self._chat(mode, candidate, pending, meter)
         return self._scripted(mode, self._script, pending)
 
     def _user(self, role: RolePlan, pending: PendingOverlay, meter: CostMeter) -> ChatModelFactory:
         mode = self._plan.modes.user
         if self._user_script is None:
-            return self._chat(mode, role.identity, role.model, pending, meter)
+            return self._chat(mode, role, pending, meter)
         return self._scripted(mode, self._user_script, pending)
 
     def _scripted(self, mode: Mode, script: ScriptedCandidate, pending: PendingOverlay) -> ChatModelFactory:
@@ -224,21 +237,36 @@ class _Workshop:
         return ChainedModels(RecordedModel(pending, script.identity, archive=self._plan.archive), recorder)
 
     def _chat(
-        self, mode: Mode, identity: Json, model: ModelPlan | None, pending: PendingOverlay, meter: CostMeter
+        self, mode: Mode, speaker: CandidatePlan | RolePlan, pending: PendingOverlay, meter: CostMeter
     ) -> ChainedModels | RecordedModel:
         """Recorded completions of a model and, where it may be asked, the model itself."""
+        made_by = speaker.model or speaker.remote
+        # A role adds prompt and seed to its own identity; what the model says is recorded under the model's.
+        identity = speaker.identity if made_by is None else made_by.identity
         recorded = RecordedModel(self._readable(mode, pending), identity, archive=self._plan.archive)
-        if model is None or not may_ask_models(mode):
+        if not _may_ask(speaker, mode):
             return recorded
-        local = LocalModel(identity, self._pool.get(model), meter=meter)
+        if speaker.remote is not None and self._upstreams is not None:
+            remote = self._upstreams.model(speaker.remote, identity)
+            return ChainedModels(
+                recorded, RecordingModels(remote, pending, keep_errors=self._plan.keep_errors)
+            )
+        if speaker.model is None:
+            return recorded
+        local = LocalModel(identity, self._pool.get(speaker.model), meter=meter)
         # What goes wrong in a local model is as repeatable as an answer, so a replay must find it too.
         return ChainedModels(recorded, RecordingModels(local, pending, keep_errors=True))
 
     def _tool_sources(self, pending: PendingOverlay, meter: CostMeter) -> list[ToolSource]:
         mode, keep = self._plan.modes.tools, self._plan.keep_errors
-        sources: list[ToolSource] = [SnapshotSource(self._readable(mode, pending), self._recipe)]
-        if self._live is not None:
-            sources.append(RecordingSource(self._live, pending, self._recipe, keep_errors=keep))
+        upstreams = None if self._upstreams is None else self._upstreams.tools
+        repeats = None if self._upstreams is None else self._upstreams.repeats
+        readable = self._readable(mode, pending)
+        sources: list[ToolSource] = [SnapshotSource(readable, self._recipe, repeats=repeats)]
+        for live in (self._live, upstreams):
+            if live is not None:
+                recorder = RecordingSource(live, pending, self._recipe, keep_errors=keep, repeats=repeats)
+                sources.append(recorder)
         if self._stand_in is not None:
             stand_in = SourceSimulator(self._stand_in, {"maker": self._plan.simulator}, self._document)
             sources.append(SimulatedSource(stand_in, pending, self._recipe, keep_errors=keep))
@@ -248,14 +276,14 @@ class _Workshop:
 
     def _simulated(self, role: RolePlan, pending: PendingOverlay, meter: CostMeter) -> ToolSource:
         mode = self._plan.modes.tools
-        if role.model is None or not may_ask_models(mode):
+        if not _may_ask(role, mode):
             return SimulatedAnswers(
                 self._readable(mode, pending),
                 self._recipe,
                 identity=role.identity,
                 document=self._document,
             )
-        chat = self._chat(mode, role.model.identity, role.model, pending, meter)
+        chat = self._chat(mode, role, pending, meter)
         model: Simulator = ModelSimulator(_speaker(chat), self._form, self._examples, seed=self._plan.seed)
         return SimulatedSource(model, pending, self._recipe)
 
@@ -271,11 +299,19 @@ class _Workshop:
         makers: list[Judge] = []
         if self._decider is not None:
             makers.append(RecordingJudge(self._decider, pending))
-        if role is not None and role.model is not None and may_ask_models(mode):
-            chat = self._chat(mode, role.model.identity, role.model, pending, meter)
+        if role is not None and _may_ask(role, mode):
+            chat = self._chat(mode, role, pending, meter)
             decider = ModelJudge(_speaker(chat), seed=plan.seed)
-            makers.append(RecordingJudge(decider, pending, keep_errors=True))
+            keep = plan.keep_errors if role.model is None else True
+            makers.append(RecordingJudge(decider, pending, keep_errors=keep))
         return JudgeChain(recorded, makers)
+
+
+def _may_ask(speaker: CandidatePlan | RolePlan, mode: Mode) -> bool:
+    """Tell whether the model of a role may make new answers: a remote one only where it is recorded."""
+    if speaker.remote is not None:
+        return mode is Mode.RECORD
+    return speaker.model is not None and may_ask_models(mode)
 
 
 def _load_script(path: str) -> ScriptedCandidate | None:

@@ -148,7 +148,9 @@ def test_a_script_can_play_the_user(tmp_path: Path) -> None:
 def test_a_script_plays_no_other_role(tmp_path: Path) -> None:
     """Simulators and judges answer to what they are shown."""
     script = write_script(tmp_path / "user.json", "1001")
-    with pytest.raises(InputError, match=r"unknown kind of model 'scripted'.*model:NAME, or the name of a"):
+    with pytest.raises(
+        InputError, match=r"unknown kind of model 'scripted'.*model:NAME, remote:NAME, or the name of a"
+    ):
         play_role(f"scripted:{script}", takes_script=False)
 
 

@@ -1,0 +1,58 @@
+"""`replay run --want` and `--check-upstream`: upstreams asked without a candidate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec import to_builtins
+
+if TYPE_CHECKING:
+    from replay.cli.screen import Screen
+    from replay.wiring.requests import RunRequest
+
+__all__ = ["compare_live", "record_wanted"]
+
+_NOTHING_NEW: Final = 1
+_DIFFERS: Final = 1
+_FAILED: Final = 7
+"""A live upstream gave no answer."""
+
+
+def record_wanted(request: RunRequest, want: Path, screen: Screen) -> int:
+    """Record the calls of a want list; exit 7 when one got no answer, 1 when none is new."""
+    from replay.wiring.upstream_calls import record_wants
+
+    report = record_wants(request, want)
+    screen.emit({**to_builtins(report), "overlay": str(Path(request.out) / "overlay")})
+    for tool, reason in report.failed:
+        screen.say(f"failed     {tool}: {reason}")
+    for outcome, count in report.recorded.items():
+        screen.say(f"overlay    {count} {outcome}")
+    if report.not_calls:
+        screen.say(f"left out   {report.not_calls} wants of completions or verdicts: run with their model")
+    screen.say(f"{report.new} of {report.wanted} wanted answers are new")
+    if report.failed:
+        return _FAILED
+    return 0 if report.new else _NOTHING_NEW
+
+
+def compare_live(request: RunRequest, screen: Screen) -> int:
+    """Compare recorded answers with live ones; exit 1 when one differs, 7 when only some got no answer."""
+    from replay.wiring.upstream_calls import check_upstream
+
+    report = check_upstream(request)
+    differs, failed = report.count("differs"), report.count("failed")
+    screen.emit({**to_builtins(report), "same": report.count("same"), "differs": differs, "failed": failed})
+    for item in report.items:
+        if item.state == "differs":
+            screen.say(f"differs    {item.tool} {item.key} at {item.where}")
+            screen.say(f"           recorded {item.recorded}")
+            screen.say(f"           live     {item.live}")
+        elif item.state == "failed":
+            screen.say(f"failed     {item.tool} {item.key}: {item.where}")
+    screen.say(
+        f"{report.count('same')} same, {differs} differ, {failed} failed, {report.left_out} not asked; "
+        "nothing was written"
+    )
+    return _DIFFERS if differs else _FAILED if failed else 0

@@ -1,0 +1,190 @@
+"""`POST /virtual`: StableToolBench's virtual API server, answered from a sealed store.
+
+Each request stands alone: the same request gets the first recorded answer, whoever asks and however often, as
+upstream's cache gives it. So answers may be kept in memory, and any number of workers say the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Final, NamedTuple, Protocol
+
+from starlette.concurrency import run_in_threadpool
+from starlette.types import Receive, Scope, Send
+
+from replay.core.canonical import digest
+from replay.core.errors import CanonicalError, MissError
+from replay.core.trajectory import CallStep, NoteStep, Step
+from replay.core.types import CallRequest, Json, Provenance, ToolCall, ToolResult
+from replay.server.counters import Counters
+from replay.server.fields import BodyFaultError, read_fields
+from replay.server.wire import header_of, read_body, send_answer, send_json, to_json
+
+__all__ = ["MISS_HEADER", "CallRules", "CallSources", "RequestLog", "Virtual"]
+
+MISS_HEADER: Final = b"x-replay-miss"
+"""Holds the key of what was not recorded; a miss is otherwise an answer like any other, with status 200."""
+
+_KEPT: Final = 8_192
+_KEPT_BYTES: Final = 32 * 1024 * 1024
+_LONGEST_KEPT: Final = 256 * 1024
+_METHOD: Final = "POST"
+
+
+class CallRules(Protocol):
+    """How the benchmark reads a call."""
+
+    def read(self, fields: Mapping[str, str | dict[str, Json]]) -> CallRequest | dict[str, Json]:
+        """Make the lookup of a call, or the answer where the rules themselves answer it."""
+        ...
+
+
+class CallSources(Protocol):
+    """Who answers calls."""
+
+    def find(self, request: CallRequest) -> ToolResult | None:
+        """Answer from records, or None."""
+        ...
+
+    def resolve(self, request: CallRequest) -> ToolResult:
+        """Answer in another way, which may take long. Raises MissError, explained."""
+        ...
+
+
+class RequestLog(Protocol):
+    """Where requests are written down."""
+
+    def write(self, step: Step, *, stop: str = "finished", detail: str = "") -> None:
+        """Write one request as the one step of its episode."""
+        ...
+
+
+class _Held(NamedTuple):
+    body: bytes
+    counter: str
+    step: Step
+    stop: str
+    detail: str
+    headers: tuple[tuple[bytes, bytes], ...]
+
+
+class Virtual:
+    """The route, as an ASGI application."""
+
+    def __init__(
+        self,
+        rules: CallRules,
+        sources: CallSources,
+        *,
+        counters: Counters,
+        log: RequestLog | None = None,
+        max_body: int,
+    ) -> None:
+        """Answer calls by these rules from these sources. max_body: bytes of one request."""
+        self._rules = rules
+        self._sources = sources
+        self._counters = counters
+        self._log = log
+        self._max_body = max_body
+        self._kept: OrderedDict[tuple[bytes, bytes | None], _Held] = OrderedDict()
+        self._kept_bytes = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one call."""
+        if scope["method"] != _METHOD:
+            allow = [(b"allow", b"POST")]
+            await send_json(send, {"detail": "Method Not Allowed"}, status=405, headers=allow)
+            return
+        body = await read_body(scope, receive, limit=self._max_body)
+        media = header_of(scope, b"content-type")
+        held = self._kept.get((body, media))
+        if held is None:
+            try:
+                fields = read_fields(body, None if media is None else media.decode("latin-1"))
+            except BodyFaultError as fault:
+                self._counters.add("refused")
+                await send_json(send, {"detail": fault.detail}, status=422)
+                return
+            held = await self._answer(fields)
+            self._keep((body, media), held)
+        self._counters.add(held.counter)
+        if self._log is not None:
+            self._log.write(held.step, stop=held.stop, detail=held.detail)
+        await send_answer(send, held.body, headers=held.headers)
+
+    async def _answer(self, fields: Mapping[str, str | dict[str, Json]]) -> _Held:
+        read = self._rules.read(fields)
+        if isinstance(read, dict):
+            return _by_rule(fields, read)
+        try:
+            result = self._sources.find(read)
+            if result is None:
+                result = await run_in_threadpool(self._sources.resolve, read)
+        except MissError as error:
+            return _miss(error)
+        except CanonicalError as error:
+            return _by_rule(fields, {"error": f"Tool input refused: {error}", "response": ""})
+        is_simulated = result.provenance in (Provenance.SIMULATED, Provenance.GENERATED)
+        return _Held(
+            to_json(_value_of(result)),
+            "virtual_simulated" if is_simulated else "virtual_hits",
+            CallStep(call=read.call or _written(fields), tool=read.tool, result=result),
+            "finished",
+            "",
+            (),
+        )
+
+    def _keep(self, place: tuple[bytes, bytes | None], held: _Held) -> None:
+        # A rough size: answer, request, and the answer once more in the step.
+        size = 3 * len(held.body) + len(place[0])
+        if size > _LONGEST_KEPT:
+            return
+        self._kept[place] = held
+        self._kept_bytes += size
+        while len(self._kept) > _KEPT or self._kept_bytes > _KEPT_BYTES:
+            (body, _), old = self._kept.popitem(last=False)
+            self._kept_bytes -= 3 * len(old.body) + len(body)
+
+
+def _by_rule(fields: Mapping[str, str | dict[str, Json]], answer: dict[str, Json]) -> _Held:
+    text = to_json(answer).decode()
+    result = ToolResult(content=text, provenance=Provenance.WORLD, is_error=bool(answer.get("error")))
+    step = CallStep(call=_written(fields), tool="", result=result)
+    return _Held(text.encode(), "virtual_errors", step, "finished", "", ())
+
+
+def _miss(error: MissError) -> _Held:
+    want = error.want
+    key = want.get("key", "") if isinstance(want, dict) else ""
+    answer = {"error": f"Replay miss error: {error}", "response": ""}
+    step = NoteStep(name="miss", data=want)
+    headers = ((MISS_HEADER, str(key).encode()),)
+    return _Held(to_json(answer), "virtual_misses", step, "tool-miss", str(error), headers)
+
+
+def _written(fields: Mapping[str, str | dict[str, Json]]) -> ToolCall:
+    """The call as the client wrote it, without its key, which is a secret."""
+    given = fields["tool_input"]
+    text = given if isinstance(given, str) else to_json(given).decode()
+    name = "/".join(str(fields[part]) for part in ("category", "tool_name", "api_name"))
+    return ToolCall(id=f"call_{digest('virtual-call', [name, text])[7:19]}", name=name, arguments=text)
+
+
+def _value_of(result: ToolResult) -> Json:
+    """The value that is sent: a recorded JSON value, or what upstream's parser makes of a recorded text.
+
+    A text that is no JSON is sent as a JSON string; so is one whose value no JSON can carry (NaN).
+    """
+    body = result.body
+    if isinstance(body, dict) and body.keys() == {"base64"}:
+        return result.content
+    if not isinstance(body, str) or body != result.content:
+        return body
+    try:
+        value = json.loads(body)
+        to_json(value)
+    except (ValueError, RecursionError):
+        return body
+    return value

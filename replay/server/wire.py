@@ -1,0 +1,111 @@
+"""HTTP at its lowest: bounded bodies in, whole answers out, and what a request is refused with.
+
+Owns no route. A `Refusal` is an answer, not a failure: a status and one clear line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable
+from typing import Final
+
+from starlette.types import Receive, Scope, Send
+
+from replay.core.types import Json
+
+__all__ = [
+    "JSON_MEDIA",
+    "RefusalError",
+    "header_of",
+    "read_body",
+    "send_answer",
+    "send_json",
+    "to_json",
+]
+
+JSON_MEDIA: Final = b"application/json"
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+_READ_SECONDS: Final = 30.0
+"""How long the next part of a body may take: a client that stops in the middle gives up its place."""
+
+
+class RefusalError(Exception):
+    """A request is not served; carries status and reason."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(status, detail)
+        self.status = status
+        self.detail = detail
+
+
+def header_of(scope: Scope, name: bytes) -> bytes | None:
+    """Return the first header of this lower-case name, or None."""
+    return next((value for held, value in scope["headers"] if held == name), None)
+
+
+async def read_body(scope: Scope, receive: Receive, *, limit: int) -> bytes:
+    """Read a request's body.
+
+    limit: bytes; a body that says it is longer is not read at all.
+    Errors:  RefusalError 413 for a longer body, 408 for one that stops coming, 400 for a client that leaves.
+    """
+    stated = header_of(scope, b"content-length")
+    if stated is not None and (not stated.isdigit() or len(stated) > 18 or int(stated) > limit):
+        raise _too_long(limit)
+    message = await receive()
+    if not message.get("more_body") and message["type"] == "http.request":
+        return _bounded(message.get("body", b""), limit)
+    parts: list[bytes] = []
+    length = 0
+    while True:
+        if message["type"] == "http.disconnect":
+            raise RefusalError(400, "the client left before its request was whole")
+        parts.append(message.get("body", b""))
+        length += len(parts[-1])
+        if length > limit:
+            raise _too_long(limit)
+        if not message.get("more_body"):
+            return b"".join(parts)
+        try:
+            message = await asyncio.wait_for(receive(), _READ_SECONDS)
+        except TimeoutError:
+            raise RefusalError(408, f"nothing of the body came for {_READ_SECONDS:.0f} seconds") from None
+
+
+async def send_answer(
+    send: Send, body: bytes, *, status: int = 200, media: bytes = JSON_MEDIA, headers: Headers = ()
+) -> None:
+    """Send a whole answer."""
+    sent = [(b"content-length", b"%d" % len(body)), (b"content-type", media), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": sent})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def send_json(send: Send, value: Json, *, status: int = 200, headers: Headers = ()) -> None:
+    """Send a JSON value."""
+    await send_answer(send, to_json(value), status=status, headers=headers)
+
+
+def to_json(value: Json) -> bytes:
+    """Write JSON as the original's framework does: compact, not escaped to ASCII, names in their order.
+
+    Lone surrogates, which no UTF-8 has, are written as the escapes they came in as.
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _bounded(body: bytes, limit: int) -> bytes:
+    if len(body) > limit:
+        raise _too_long(limit)
+    return body
+
+
+def _too_long(limit: int) -> RefusalError:
+    return RefusalError(413, f"the body is too long: at most {limit} bytes are read")

@@ -1,0 +1,142 @@
+"""A remote model as candidate, simulator, judge and user: asked once, frozen for ever."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from replay.core.types import Json
+from tests.cli.test_recording import Site
+from tests.support.scripts import UNRECORDED
+from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply, run_upstream
+
+PATH = "/v1/chat/completions"
+WEATHER = "v2_current_conditions_for_skyline_forecast"
+
+
+@pytest.fixture(autouse=True)
+def blocked_network() -> None:
+    """These tests reach for an upstream of their own on the loopback; runs that replay guard themselves."""
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeUpstream]:
+    """An upstream that listens."""
+    with run_upstream() as upstream:
+        yield upstream
+
+
+@pytest.fixture
+def site(stores: Path, tmp_path: Path, fake: FakeUpstream) -> Site:
+    """A place for recordings, with a remote model."""
+    made = Site(stores, tmp_path, fake)
+    describe(made)
+    return made
+
+
+def describe(site: Site, more: str = "") -> None:
+    """Write the file of upstreams."""
+    text = f'[upstream.gpt]\nkind = "openai"\nbase_url = "{site.fake.url}/v1"\nmodel = "gpt-x"\n'
+    text += f'key = {{file = "key"}}\nretries = 0\n{more}'
+    (site.folder / "upstreams.toml").write_text(text)
+
+
+def message(content: str | None, *calls: tuple[str, Json]) -> Json:
+    """Build what the model says."""
+    written = [
+        {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+        for n, (name, arguments) in enumerate(calls)
+    ]
+    return {"content": content, **({"tool_calls": written} if written else {})}
+
+
+def said(document: Json) -> Reply:
+    """Build a whole answer of the API."""
+    return answer_json({"choices": [{"index": 0, "message": document, "finish_reason": "stop"}]})
+
+
+def streamed(document: Json) -> Reply:
+    """Build the same as a stream."""
+    calls = [{"index": n, **call} for n, call in enumerate(document.get("tool_calls", ()))]
+    delta = {"content": document["content"]} | ({"tool_calls": calls} if calls else {})
+    events = [{"choices": [{"index": 0, "delta": delta}]}]
+    events += [{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}]
+    text = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
+    return raw_reply(text.encode(), kind="text/event-stream")
+
+
+FINISH = ("Finish", {"return_type": "give_answer", "final_answer": "Dry."})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_remote_candidate_is_frozen(site: Site, stream: bool) -> None:
+    """What it said replays strictly from a layer, upstream gone, to the same trajectory."""
+    describe(site, f"stream = {str(stream).lower()}\n")
+    write = streamed if stream else said
+    site.fake.says(PATH, write(message("I stop here.", FINISH)))
+    first = site.run("--candidate", "remote:gpt")
+    assert {"finished": 1} == first.document["stops"], first.out
+    assert {"Bearer planted-proxy-key"} == {asked.headers["authorization"] for asked in site.fake.asked}
+    assert {"gpt-x"} == {asked.json["model"] for asked in site.fake.asked}
+    site.fake.close()
+    overlay = site.folder / "run" / "overlay"
+    site.freeze()
+    words = ("--candidate", "gpt", "--mode", "strict", "--select", "1001", "--home", site.stores)
+    from tests.support.commands import run_command
+
+    again = run_command("run", site.folder / "run.replay", *words, "--out", site.folder / "again", "--json")
+    assert {"finished": 1} == again.document["stops"], again.err
+    roots = [answered.document["roots"]["trajectories"] for answered in (first, again)]
+    assert (roots[0], True) == (roots[1], overlay.is_dir())
+
+
+def test_a_remote_simulator_answers_unrecorded_apis(site: Site) -> None:
+    """What it makes up is marked as such."""
+    weather = {"city": UNRECORDED, "sky": "wet", "station": "Dome", "temp_c": 9, "wind_kmh": 0}
+    site.fake.says(PATH, said(message(json.dumps({"error": "", "response": weather}))))
+    answered = site.run("--simulator", "remote:gpt")
+    assert {"finished": 1} == answered.document["stops"]
+    assert 1 == answered.document["provenance_by_boundary"]["tools"]["simulated"]
+    assert UNRECORDED in site.fake.asked[0].json["messages"][-1]["content"]
+
+
+def test_a_remote_judge_is_asked(site: Site) -> None:
+    """Its verdicts are recorded beside the answer."""
+
+    def judge(asked: Asked) -> Reply:
+        schema = asked.json["response_format"]["json_schema"]["schema"]
+        chosen = {name: shape.get("enum", ["fine"])[0] for name, shape in schema["properties"].items()}
+        return said(message(json.dumps(chosen)))
+
+    site.fake.answers(PATH, judge)
+    answered = site.run("--candidate", "cot", "--judge-model", "remote:gpt")
+    document = answered.document
+    assert (0, 1, {}) == (answered.code, document["scored"], document["unscored"])
+    assert {"recorded": len(site.fake.asked)} == document["provenance_by_boundary"]["judge"]
+    assert {"new": 2 * len(site.fake.asked)} == document["recorded"]
+
+
+def test_a_failure_of_the_model_is_not_recorded(site: Site) -> None:
+    """The episode ends unscored; a later run asks again."""
+    site.fake.says(PATH, answer_json({"error": {"message": "overloaded"}}, status=503))
+    answered = site.run("--candidate", "remote:gpt")
+    assert {} == answered.document["recorded"]
+    assert answered.document["stops"] != {"finished": 1} or answered.document["scored"] == 0
+
+
+def test_a_strict_run_reads_what_the_remote_model_said(site: Site) -> None:
+    """Nothing is recorded of it here, so nothing is asked and the names there are are listed."""
+    answered = site.run("--candidate", "remote:gpt", mode="strict")
+    assert (3, 0) == (answered.code, len(site.fake.asked))
+    assert "no recorded model 'gpt'" in answered.err
+
+
+@pytest.mark.parametrize(("name", "named"), [("other", "one of: gpt"), ("", "one of: gpt")])
+def test_an_unknown_remote_model_is_named(site: Site, name: str, named: str) -> None:
+    """With the names of the file."""
+    answered = site.run("--candidate", f"remote:{name}")
+    assert (3, True) == (answered.code, named in answered.err)

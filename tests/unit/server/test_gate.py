@@ -1,0 +1,52 @@
+"""The gate: load, and errors that become answers while the server lives on."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+import pytest
+from starlette.types import Receive, Scope, Send
+
+from replay.core.errors import DamagedError, InputError, ReplayError
+from replay.server.counters import Counters
+from replay.server.gate import Gate
+from replay.server.wire import send_answer
+
+
+def client_of(gate: Gate) -> httpx.AsyncClient:
+    """A client of a gate in this process."""
+    return httpx.AsyncClient(transport=httpx.ASGITransport(gate), base_url="http://localhost")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "counter"),
+    [(DamagedError("a page is damaged"), 500, "failed"), (InputError("a wrong word"), 400, "refused")],
+)
+def test_an_error_is_one_line(error: ReplayError, status: int, counter: str) -> None:
+    """Damaged data is the server's fault, a wrong request the client's; both are counted."""
+    counters = Counters()
+
+    async def fail(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise error
+
+    async def ask() -> httpx.Response:
+        async with client_of(Gate(fail, counters=counters)) as client:
+            return await client.get("/")
+
+    got = asyncio.run(ask())
+    assert (status, str(error), 1) == (got.status_code, got.json()["detail"], counters.read()[counter])
+
+
+def test_a_crowd_is_bounded() -> None:
+    """What is over the bound is told to try again, and what is in work ends well."""
+
+    async def slow(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await asyncio.sleep(0.05)
+        await send_answer(send, b"{}")
+
+    async def ask() -> list[int]:
+        async with client_of(Gate(slow, counters=Counters(), max_requests=2)) as client:
+            return [got.status_code for got in await asyncio.gather(*(client.get("/") for _ in range(5)))]
+
+    assert [200, 200, 503, 503, 503] == sorted(asyncio.run(ask()))

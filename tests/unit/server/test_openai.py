@@ -1,0 +1,216 @@
+"""/v1 with the official client: sync, async, streamed, with tools, structured, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+from replay.core.types import Json
+from tests.support.commands import MINI
+from tests.support.engines import FINDER
+from tests.support.servers import Served, request_for, serving
+
+MODEL = "parrot"
+SAID: Any = [{"role": "user", "content": "Good morning"}]
+WEATHER: Any = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "description": "Tells the weather",
+        "parameters": {"type": "object", "properties": {"place": {"type": "string"}}},
+    },
+}
+SCHEMA: Any = {
+    "type": "json_schema",
+    "json_schema": {
+        "name": "answer",
+        "strict": True,
+        "schema": {
+            "type": "object",
+            "properties": {"word": {"type": "string"}},
+            "required": ["word"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """The mini suite with a scripted engine beside its recorded models."""
+    home: Path = tmp_path_factory.mktemp("home")
+    with serving(request_for(MINI, home, models=(MODEL,), finder=FINDER)) as running:
+        yield running
+
+
+@pytest.fixture
+def client(served: Served) -> Iterator[openai.OpenAI]:
+    """The official client."""
+    with openai.OpenAI(base_url=f"{served.url}/v1", api_key="none", max_retries=0) as made:
+        yield made
+
+
+def test_models_are_listed(client: openai.OpenAI) -> None:
+    """The local model is among them."""
+    assert MODEL in [model.id for model in client.models.list()]
+
+
+def test_the_same_request_has_the_same_bytes(client: openai.OpenAI) -> None:
+    """Id, time and content repeat; another seed is another answer."""
+    ask = client.chat.completions.with_raw_response.create
+    first = ask(model=MODEL, messages=SAID, seed=1)
+    again = ask(model=MODEL, messages=SAID, seed=1)
+    other = ask(model=MODEL, messages=SAID, seed=2)
+    assert first.content == again.content
+    assert first.content != other.content
+
+
+def test_choices_have_seeds_of_their_own(client: openai.OpenAI) -> None:
+    """N answers, the first of them what n=1 gives."""
+    many = client.chat.completions.create(model=MODEL, messages=SAID, seed=1, n=3)
+    one = client.chat.completions.create(model=MODEL, messages=SAID, seed=1)
+    said = [choice.message.content for choice in many.choices]
+    assert 3 == len(set(said))
+    assert one.choices[0].message.content == said[0]
+
+
+def test_a_stream_says_what_the_whole_answer_says(client: openai.OpenAI) -> None:
+    """Pieces join to the whole; usage comes last where it is asked for."""
+    whole = client.chat.completions.create(model=MODEL, messages=SAID)
+    stream = client.chat.completions.create(
+        model=MODEL, messages=SAID, stream=True, stream_options={"include_usage": True}
+    )
+    chunks = list(stream)
+    pieces = [chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices]
+    assert whole.choices[0].message.content == "".join(pieces)
+    assert whole.usage == chunks[-1].usage
+
+
+def test_tools_are_called_and_their_results_read(client: openai.OpenAI) -> None:
+    """A call, its result in the conversation, and the answer that follows."""
+    first = client.chat.completions.create(model=MODEL, messages=SAID, tools=[WEATHER])
+    calls = first.choices[0].message.tool_calls or []
+    assert 1 == len(calls)
+    call = calls[0]
+    assert ("tool_calls", "function") == (first.choices[0].finish_reason, call.type)
+    result = {"role": "tool", "tool_call_id": call.id, "content": "sunny"}
+    said = [*SAID, first.choices[0].message.model_dump(), result]
+    after = client.chat.completions.create(model=MODEL, messages=said, tools=[WEATHER])
+    assert "sunny" in str(after.choices[0].message)
+
+
+def test_streamed_calls_join(client: openai.OpenAI) -> None:
+    """The client's own accumulator builds the call."""
+    with client.chat.completions.stream(model=MODEL, messages=SAID, tools=[WEATHER]) as stream:
+        final = stream.get_final_completion()
+    whole = client.chat.completions.create(model=MODEL, messages=SAID, tools=[WEATHER])
+    ids = [[call.id for call in got.choices[0].message.tool_calls or []] for got in (whole, final)]
+    assert (1, ids[0]) == (len(ids[0]), ids[1])
+
+
+def test_structured_output_fits(client: openai.OpenAI) -> None:
+    """A schema constrains the answer."""
+    got = client.chat.completions.create(model=MODEL, messages=SAID, response_format=SCHEMA)
+    assert (got.choices[0].message.content or "").startswith('{"word":')
+
+
+def test_text_completions(client: openai.OpenAI) -> None:
+    """The older route answers too."""
+    assert client.completions.create(model=MODEL, prompt="Good morning").choices[0].text.startswith(MODEL)
+
+
+def test_the_async_client(served: Served) -> None:
+    """Eight requests at once have the answers they have alone."""
+
+    async def ask() -> list[str | None]:
+        async with openai.AsyncOpenAI(base_url=f"{served.url}/v1", api_key="none") as client:
+            asked = (client.chat.completions.create(model=MODEL, messages=SAID, seed=n % 2) for n in range(8))
+            return [answer.choices[0].message.content for answer in await asyncio.gather(*asked)]
+
+    assert 2 == len(set(asyncio.run(ask())))
+
+
+@pytest.mark.parametrize(
+    ("words", "param"),
+    [
+        ({"logprobs": True}, "logprobs"),
+        ({"frequency_penalty": 0.5}, "frequency_penalty"),
+        ({"logit_bias": {"1": 5}}, "logit_bias"),
+        ({"parallel_tool_calls": False}, "parallel_tool_calls"),
+        ({"extra_body": {"min_p": 0.1}}, "min_p"),
+        ({"n": 99}, "n"),
+        ({"tools": [{"type": "function", "function": {"name": "x", "parameters": {"type": 5}}}]}, "tools[0]"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages[0].content"),
+    ],
+)
+def test_what_is_not_honoured_is_refused_by_name(
+    client: openai.OpenAI, words: dict[str, Any], param: str
+) -> None:
+    """The error names the option."""
+    with pytest.raises(openai.BadRequestError) as caught:
+        client.chat.completions.create(**{"model": MODEL, "messages": SAID, **words})
+    assert str(caught.value.param).startswith(param)
+
+
+def test_a_model_that_is_not_there(client: openai.OpenAI) -> None:
+    """The error lists those that are."""
+    with pytest.raises(openai.NotFoundError, match=MODEL):
+        client.chat.completions.create(model="absent", messages=SAID)
+
+
+def test_a_recorded_model_that_never_said_it(client: openai.OpenAI) -> None:
+    """A miss is an error of its own, not an answer."""
+    recorded = next(model.id for model in client.models.list() if model.id != MODEL)
+    with pytest.raises(openai.NotFoundError) as caught:
+        client.chat.completions.create(model=recorded, messages=SAID)
+    assert "replay_miss" == caught.value.code
+
+
+def test_a_recorded_conversation_is_answered(tmp_path: Path) -> None:
+    """What a client can say of a recorded request finds its completion."""
+    from replay.core.types import SnapshotKind
+    from replay.wiring.library import open_library
+    from replay.wiring.serving import prepare_server
+
+    request = request_for(MINI, tmp_path)
+    with open_library(prepare_server(request).library) as library:
+        snapshot = next(iter(library.store.scan(SnapshotKind.COMPLETION)))
+    body = _client_words(snapshot.scope, snapshot.request)
+    with serving(request) as running:
+        got = running.client.post("/v1/chat/completions", json=body)
+        again = running.client.post("/v1/chat/completions", json=body)
+    assert (200, got.content) == (got.status_code, again.content)
+
+
+def _client_words(model: str, preimage: Json) -> Json:
+    asked = preimage["request"]
+    messages = [
+        {
+            "role": message["role"],
+            "content": message["content"],
+            "name": message["name"],
+            "tool_call_id": message["tool_call_id"],
+            "tool_calls": [
+                {
+                    "id": c["id"],
+                    "type": "function",
+                    "function": {"name": c["name"], "arguments": c["arguments"]},
+                }
+                for c in message["tool_calls"]
+            ],
+        }
+        for message in asked["messages"]
+    ]
+    tools = [
+        {
+            "type": "function",
+            "function": {name: tool[name] for name in ("name", "description", "parameters")},
+        }
+        for tool in asked["tools"]
+    ]
+    return {"model": model, "messages": messages, "tools": tools, "seed": preimage["seed"]}

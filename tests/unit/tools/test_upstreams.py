@@ -1,0 +1,90 @@
+"""Upstreams in a TOML file: what is right is read, what is wrong is named, no secret is in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from replay.core.errors import InputError
+from replay.tools.upstreams import Held, describe_upstream, load_upstreams, read_held
+
+GOOD = """
+[upstream.weather]
+kind = "rest"
+base_url = "https://api.example.org/v1"
+tools = ["Weather/*"]
+[upstream.weather.headers]
+accept = "application/json"
+authorization = {env = "WEATHER_KEY", prefix = "Bearer "}
+[[upstream.weather.routes]]
+tool = "*/now"
+path = "/now/{city}"
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    """Write a file of upstreams."""
+    path = folder / "upstreams.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_file_of_upstreams_is_read(tmp_path: Path) -> None:
+    """Names, routes and where secrets are held."""
+    (upstream,) = load_upstreams(write(tmp_path, GOOD)).values()
+    assert ("weather", True, False) == (
+        upstream.name,
+        upstream.answers("Weather/a/now"),
+        upstream.answers("Sport/a/now"),
+    )
+    assert Held(env="WEATHER_KEY", prefix="Bearer ") == upstream.headers["authorization"]
+
+
+def test_what_a_run_remembers_has_no_secret(tmp_path: Path) -> None:
+    """Headers are not a part of it."""
+    (upstream,) = load_upstreams(write(tmp_path, GOOD)).values()
+    assert "WEATHER_KEY" not in str(describe_upstream(upstream))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ('kind = "rest"', 'kind = "soap"', "unknown kind 'soap'.*one of: openai, rapidapi, rest"),
+        ('{env = "WEATHER_KEY", prefix = "Bearer "}', '"Bearer abc"', "a secret is written in the file"),
+        ("https://api", "https://me:pw@api", "user name or password"),
+        ("https://api.example.org/v1", "ftp://x", "base_url"),
+        ("https://api.example.org/v1", "https://x?key=1", "base_url"),
+        ('env = "WEATHER_KEY"', 'env = "A", file = "b"', "either env or file"),
+        ('tools = ["Weather/*"]', "retries = 1000", r"retries = 1000.*0 to 20"),
+        ('tools = ["Weather/*"]', "tols = 1", "unknown field `tols`"),
+        ('path = "/now/{city}"', 'path = "now"', "/PATH"),
+        ('path = "/now/{city}"', 'path = "/{}"', "braces"),
+        ("upstream.weather", "upstream.'../x'", "letters"),
+        ("[[upstream", "[[upstream.x", "not a list of upstreams"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, named: str) -> None:
+    """File, upstream and field are in the message."""
+    with pytest.raises(InputError, match=named) as caught:
+        load_upstreams(write(tmp_path, GOOD.replace(old, new)))
+    assert "upstreams.toml" in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """One line, no traceback."""
+    with pytest.raises(InputError, match="cannot be read"):
+        load_upstreams(tmp_path / "none.toml")
+
+
+def test_a_secret_comes_from_its_file(tmp_path: Path) -> None:
+    """White space around it is not a part of it."""
+    (tmp_path / "key").write_text("  abc\n")
+    assert "Bearer abc" == read_held(Held(file="key", prefix="Bearer "), str(tmp_path))
+
+
+@pytest.mark.parametrize("held", [Held(env="REPLAY_NO_SUCH_SECRET"), Held(file="none")])
+def test_a_secret_that_is_not_to_be_had_is_named(tmp_path: Path, held: Held) -> None:
+    """The place is shown, never a value."""
+    with pytest.raises(InputError, match=held.env or held.file):
+        read_held(held, str(tmp_path))
