@@ -53,6 +53,7 @@ def test_all_commands_are_there() -> None:
     expected = [
         "run",
         "score",
+        "serve",
         "shipped",
         "verify",
         "compare",
