@@ -363,7 +363,7 @@ def test_an_unknown_kind_of_model_lists_the_kinds(site: Site) -> None:
     with pytest.raises(InputError, match=r"unknown kind of model 'scripted'.*model:NAME"):
         site.play(judge_model="scripted:x")
     with pytest.raises(InputError, match="model:NAME, scripted:FILE"):
-        site.play(candidate="remote:x")
+        site.play(candidate="distant:x")
 
 
 def test_everything_generated_is_kept_under_its_model(site: Site) -> None:
