@@ -362,7 +362,7 @@ def test_an_unknown_kind_of_model_lists_the_kinds(site: Site) -> None:
     """A role takes a local model or a recorded name."""
     with pytest.raises(InputError, match=r"unknown kind of model 'scripted'.*model:NAME"):
         site.play(judge_model="scripted:x")
-    with pytest.raises(InputError, match="model:NAME, scripted:FILE"):
+    with pytest.raises(InputError, match="model:NAME, remote:NAME, scripted:FILE"):
         site.play(candidate="distant:x")
 
 
