@@ -6,13 +6,12 @@ one left out give the same run.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
-from replay.core.errors import InputError
+from replay.benchmarks.choices import refuse_unknown, unusable
 from replay.core.protocols import Settings
 from replay.core.types import Json
 
@@ -55,21 +54,21 @@ def check_settings(settings: Settings) -> Settings:
     """
     protocol = settings.protocol or ZERO_SHOT
     if protocol not in PROTOCOLS:
-        raise _bad("protocol", protocol, " or ".join(PROTOCOLS))
+        raise unusable("protocol", protocol, " or ".join(PROTOCOLS))
     if settings.rules not in _RULES:
-        raise _bad("rules", settings.rules, " or ".join(_RULES))
+        raise unusable("rules", settings.rules, " or ".join(_RULES))
     if settings.reference:
-        raise _bad("reference", settings.reference, "none: no metric of MetaTool compares two candidates")
+        raise unusable("reference", settings.reference, "none: no metric of MetaTool compares two candidates")
     if type(settings.judge_runs) is not int or not 1 <= settings.judge_runs <= _MAX_JUDGE_RUNS:
-        raise _bad("judge_runs", settings.judge_runs, f"a whole number from 1 to {_MAX_JUDGE_RUNS}")
+        raise unusable("judge_runs", settings.judge_runs, f"a whole number from 1 to {_MAX_JUDGE_RUNS}")
     given = {} if settings.options is None else settings.options
     if not isinstance(given, dict):
-        raise _bad("options", given, "values by option name")
-    _refuse_unknown(given)
+        raise unusable("options", given, "values by option name")
+    refuse_unknown(given, sorted(DEFAULTS))
     options = {name: given.get(name, default) for name, default in DEFAULTS.items()}
     for name, allowed in _ALLOWED.items():
         if options[name] not in allowed:
-            raise _bad(f"options.{name}", options[name], " or ".join(allowed))
+            raise unusable(f"options.{name}", options[name], " or ".join(allowed))
     _check_numbers(options)
     return replace(settings, protocol=protocol, options=options)
 
@@ -78,24 +77,7 @@ def _check_numbers(options: dict[str, Json]) -> None:
     tokens: Json = options["max_tokens"]
     temperature: Json = options["temperature"]
     if type(tokens) is not int or not 1 <= tokens <= _MAX_TOKENS:
-        raise _bad("options.max_tokens", tokens, f"a whole number from 1 to {_MAX_TOKENS}")
+        raise unusable("options.max_tokens", tokens, f"a whole number from 1 to {_MAX_TOKENS}")
     if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 <= temperature <= 2:
-        raise _bad("options.temperature", temperature, "a number from 0 to 2")
+        raise unusable("options.temperature", temperature, "a number from 0 to 2")
     options["temperature"] = float(temperature)
-
-
-def _refuse_unknown(given: Mapping[str, Json]) -> None:
-    unknown = sorted(name for name in given if name not in DEFAULTS)
-    if not unknown:
-        return
-    near = difflib.get_close_matches(unknown[0], DEFAULTS, n=1)
-    raise InputError(
-        f"unknown option {', '.join(repr(name) for name in unknown)}",
-        where="settings.options",
-        expected=f"some of {', '.join(sorted(DEFAULTS))}",
-        next_step=f"did you mean {near[0]}?" if near else "",
-    )
-
-
-def _bad(name: str, value: Json, expected: str) -> InputError:
-    return InputError(f"unusable {name} = {value!r}", where=f"settings.{name}", expected=expected)

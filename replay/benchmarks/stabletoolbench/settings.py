@@ -7,14 +7,13 @@ same run.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
+from replay.benchmarks.choices import refuse_unknown, unusable
 from replay.benchmarks.stabletoolbench.playing.play import PLAY_DEFAULTS, check_play_settings, parse_protocol
-from replay.core.errors import InputError
 from replay.core.protocols import Settings
 from replay.core.types import Json
 
@@ -46,43 +45,25 @@ def check_settings(settings: Settings) -> Settings:
     Errors:  InputError naming the setting, its value and what is allowed.
     """
     if settings.rules not in _RULES:
-        raise _bad("rules", settings.rules, " or ".join(_RULES))
+        raise unusable("rules", settings.rules, " or ".join(_RULES))
     if type(settings.judge_runs) is not int or not 1 <= settings.judge_runs <= _MAX_JUDGE_RUNS:
-        raise _bad("judge_runs", settings.judge_runs, f"a whole number from 1 to {_MAX_JUDGE_RUNS}")
+        raise unusable("judge_runs", settings.judge_runs, f"a whole number from 1 to {_MAX_JUDGE_RUNS}")
     given = {} if settings.options is None else settings.options
     if not isinstance(given, dict):
-        raise _bad("options", given, "values by option name")
-    _refuse_unknown(given)
+        raise unusable("options", given, "values by option name")
+    refuse_unknown(given, sorted({*PLAY_DEFAULTS, *JUDGE_DEFAULTS}))
     judge = {name: given.get(name, default) for name, default in JUDGE_DEFAULTS.items()}
     for name, allowed in _ALLOWED.items():
         if not any(type(judge[name]) is type(value) and judge[name] == value for value in allowed):
-            raise _bad(f"options.{name}", judge[name], " or ".join(str(value) for value in allowed))
+            raise unusable(f"options.{name}", judge[name], " or ".join(str(value) for value in allowed))
     judge["metrics"] = _check_metrics(judge["metrics"])
     options = {**check_play_settings(settings), **judge}
     return replace(settings, protocol=parse_protocol(settings.protocol).name, options=options)
-
-
-def _refuse_unknown(given: Mapping[str, Json]) -> None:
-    names = sorted({*PLAY_DEFAULTS, *JUDGE_DEFAULTS})
-    unknown = sorted(name for name in given if name not in names)
-    if not unknown:
-        return
-    near = difflib.get_close_matches(unknown[0], names, n=1)
-    raise InputError(
-        f"unknown option {', '.join(repr(name) for name in unknown)}",
-        where="settings.options",
-        expected=f"some of {', '.join(names)}",
-        next_step=f"did you mean {near[0]}?" if near else "",
-    )
 
 
 def _check_metrics(metrics: Json) -> list[str] | None:
     if metrics is None:
         return None
     if not isinstance(metrics, list) or not metrics or any(name not in METRICS for name in metrics):
-        raise _bad("options.metrics", metrics, f"a list of some of {', '.join(METRICS)}")
+        raise unusable("options.metrics", metrics, f"a list of some of {', '.join(METRICS)}")
     return [name for name in METRICS if name in metrics]
-
-
-def _bad(name: str, value: Json, expected: str) -> InputError:
-    return InputError(f"unusable {name} = {value!r}", where=f"settings.{name}", expected=expected)

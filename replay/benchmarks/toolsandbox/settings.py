@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
-from replay.core.errors import InputError
+from replay.benchmarks.choices import refuse_unknown, unusable
 from replay.core.protocols import Settings
 from replay.core.types import Json
 
@@ -38,38 +37,21 @@ def check_settings(settings: Settings) -> Settings:
     Errors:  InputError naming the setting, its value and what is allowed.
     """
     if settings.rules not in _RULES:
-        raise _bad("rules", settings.rules, " or ".join(_RULES))
+        raise unusable("rules", settings.rules, " or ".join(_RULES))
     if settings.protocol not in ("", PROTOCOL):
-        raise _bad("protocol", settings.protocol, PROTOCOL)
+        raise unusable("protocol", settings.protocol, PROTOCOL)
     given = {} if settings.options is None else settings.options
     if not isinstance(given, dict):
-        raise _bad("options", given, "values by option name")
-    _refuse_unknown(given)
+        raise unusable("options", given, "values by option name")
+    refuse_unknown(given, tuple(DEFAULTS))
     options: dict[str, Json] = {name: given.get(name, default) for name, default in DEFAULTS.items()}
     for name, value in options.items():
         if name.endswith("temperature"):
             if type(value) not in (int, float) or not 0 <= value <= _MAX_TEMPERATURE:
-                raise _bad(f"options.{name}", value, f"a number from 0 to {_MAX_TEMPERATURE}")
+                raise unusable(f"options.{name}", value, f"a number from 0 to {_MAX_TEMPERATURE}")
             options[name] = float(value)
         elif name == "max_messages" and value is None:
             continue
         elif type(value) is not int or not 1 <= value <= _MAX_TOKENS:
-            raise _bad(f"options.{name}", value, f"a whole number from 1 to {_MAX_TOKENS}")
+            raise unusable(f"options.{name}", value, f"a whole number from 1 to {_MAX_TOKENS}")
     return replace(settings, protocol=PROTOCOL, options=options)
-
-
-def _refuse_unknown(given: Mapping[str, Json]) -> None:
-    unknown = sorted(name for name in given if name not in DEFAULTS)
-    if not unknown:
-        return
-    near = difflib.get_close_matches(unknown[0], DEFAULTS, n=1)
-    raise InputError(
-        f"unknown option {', '.join(repr(name) for name in unknown)}",
-        where="settings.options",
-        expected=f"some of {', '.join(DEFAULTS)}",
-        next_step=f"did you mean {near[0]}?" if near else "",
-    )
-
-
-def _bad(name: str, value: Json, expected: str) -> InputError:
-    return InputError(f"unusable {name} = {value!r}", where=f"settings.{name}", expected=expected)
