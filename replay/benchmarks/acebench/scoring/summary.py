@@ -26,7 +26,8 @@ from replay.benchmarks.acebench.records import (
 from replay.benchmarks.acebench.scoring.overall import make_overall, part_of
 from replay.benchmarks.acebench.scoring.verdicts import ACCURACY, METRICS, PROCESS
 from replay.core.protocols import Metric, Summary
-from replay.core.types import Json, Score, Verdict
+from replay.core.types import Score, Verdict
+from replay.evaluate.disagreements import describe_difference
 from replay.evaluate.metrics import MetricRules, Plan, Point, aggregate, collect_points
 from replay.evaluate.states import scored, unscored
 
@@ -46,7 +47,7 @@ def summarize(plan: Iterable[tuple[str, str, int]], verdicts: Iterable[Verdict])
     return Summary(
         compat=sides["compat"],
         strict=sides["strict"],
-        differing=tuple(_differing(verdict) for verdict in ordered if verdict.differs),
+        differing=tuple(describe_difference(verdict) for verdict in ordered if verdict.differs),
         flagged=tuple({"task": task, "flags": flags[task]} for task in sorted(flags)),
     )
 
@@ -184,18 +185,3 @@ def _errors(turns: Sequence[Point], split: str | None) -> dict[str, int]:
         point.score.why for point in turns if point.score.value == 0.0 and split in (None, point.group)
     )
     return dict(sorted(found.items()))
-
-
-def _differing(verdict: Verdict) -> Json:
-    return {
-        "task": verdict.task,
-        "trial": verdict.trial,
-        "metric": verdict.metric,
-        "compat": _shown(verdict.compat),
-        "strict": _shown(verdict.strict),
-        "difference": verdict.differs,
-    }
-
-
-def _shown(score: Score) -> Json:
-    return score.unscored if score.value is None else score.value

@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from replay.benchmarks.choices import unusable
 from replay.benchmarks.codexomics.playing.modes import DEFAULT_MODE, MODES, HarnessMode, find_mode
 from replay.benchmarks.codexomics.records import Tier
 from replay.benchmarks.codexomics.retrieval.choice import LIMIT
@@ -71,10 +72,10 @@ def check_settings(settings: Settings) -> Settings:
             f"unknown protocol {settings.protocol!r}", where="settings.protocol", expected=PROTOCOL
         )
     if settings.rules not in _RULES:
-        raise _bad("rules", settings.rules, " or ".join(_RULES))
+        raise unusable("rules", settings.rules, " or ".join(_RULES))
     given = {} if settings.options is None else settings.options
     if not isinstance(given, dict):
-        raise _bad("options", given, "values by option name")
+        raise unusable("options", given, "values by option name")
     unknown = sorted(name for name in given if name not in _DEFAULTS)
     if unknown:
         near = difflib.get_close_matches(unknown[0], _DEFAULTS, n=1)
@@ -87,11 +88,11 @@ def check_settings(settings: Settings) -> Settings:
     options = {**_DEFAULTS, **given}
     for name, allowed in _ALLOWED.items():
         if options[name] not in allowed:
-            raise _bad(f"options.{name}", options[name], f"one of {', '.join(allowed)}")
+            raise unusable(f"options.{name}", options[name], f"one of {', '.join(allowed)}")
     for name, (low, high) in _BOUNDS.items():
         value = options[name]
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise _bad(f"options.{name}", value, f"a whole number from {low} to {high}")
+            raise unusable(f"options.{name}", value, f"a whole number from {low} to {high}")
     if Tier(options["tier"]).needs_execution and options["results"] in ("synthetic", "world-then-synthetic"):
         raise InputError(
             f"tier {options['tier']} over synthetic results",
@@ -115,7 +116,3 @@ def read_choices(settings: Settings) -> Choices:
         biology=options["biology"],
         strict_arguments=settings.rules == "strict",
     )
-
-
-def _bad(name: str, value: Json, expected: str) -> InputError:
-    return InputError(f"unusable {name} = {value!r}", where=f"settings.{name}", expected=expected)

@@ -25,6 +25,7 @@ from replay.benchmarks.metatool.records import (
 )
 from replay.core.protocols import Metric, Summary
 from replay.core.types import Json, Score, Verdict
+from replay.evaluate.disagreements import describe_difference, list_flagged
 from replay.evaluate.metrics import MetricRules, Point, aggregate, collect_points
 from replay.evaluate.states import scored
 
@@ -55,8 +56,8 @@ def summarize(plan: Iterable[Item], verdicts: Iterable[Verdict]) -> Summary:
     return Summary(
         compat=sides["compat"],
         strict=sides["strict"],
-        differing=tuple(_differing(verdict) for verdict in _ordered(every) if verdict.differs),
-        flagged=_flagged(every),
+        differing=tuple(describe_difference(verdict) for verdict in _ordered(every) if verdict.differs),
+        flagged=list_flagged(every),
     )
 
 
@@ -213,23 +214,3 @@ def _detail(score: Score) -> dict[str, Json]:
 
 def _ordered(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return sorted(verdicts, key=lambda v: (METRICS.index(v.metric), v.split, v.task, v.trial))
-
-
-def _differing(verdict: Verdict) -> Json:
-    return {
-        "task": verdict.task,
-        "trial": verdict.trial,
-        "metric": verdict.metric,
-        "compat": _shown(verdict.compat),
-        "strict": _shown(verdict.strict),
-        "difference": verdict.differs,
-    }
-
-
-def _shown(score: Score) -> Json:
-    return score.unscored if score.value is None else score.value
-
-
-def _flagged(verdicts: Sequence[Verdict]) -> tuple[Json, ...]:
-    flags = {verdict.task: verdict.flags for verdict in verdicts if verdict.flags}
-    return tuple({"task": task, "flags": list(flags[task])} for task in sorted(flags))

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from replay.benchmarks.stabletoolbench.settings import METRICS
 from replay.core.protocols import Metric, Summary
 from replay.core.types import Json, Score, Verdict
+from replay.evaluate.disagreements import describe_difference, list_flagged
 from replay.evaluate.judge import ERROR
 from replay.evaluate.metrics import MetricRules, Plan, Point, aggregate, collect_points
 from replay.evaluate.states import Unscored
@@ -56,8 +57,8 @@ def summarize(plan: Iterable[tuple[str, str, int]], verdicts: Iterable[Verdict])
     return Summary(
         compat=sides["compat"],
         strict=sides["strict"],
-        differing=tuple(_differing(v) for v in _ordered(every) if v.differs and v.metric in shown),
-        flagged=_flagged(every),
+        differing=tuple(describe_difference(v) for v in _ordered(every) if v.differs and v.metric in shown),
+        flagged=list_flagged(every),
     )
 
 
@@ -130,23 +131,3 @@ def _with_results(figure: Metric, points: Sequence[Point]) -> Metric:
 
 def _ordered(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return sorted(verdicts, key=lambda v: (METRICS.index(v.metric), v.split, v.task, v.trial))
-
-
-def _differing(verdict: Verdict) -> Json:
-    return {
-        "task": verdict.task,
-        "trial": verdict.trial,
-        "metric": verdict.metric,
-        "compat": _shown(verdict.compat),
-        "strict": _shown(verdict.strict),
-        "difference": verdict.differs,
-    }
-
-
-def _shown(score: Score) -> Json:
-    return score.unscored if score.value is None else score.value
-
-
-def _flagged(verdicts: Sequence[Verdict]) -> tuple[Json, ...]:
-    flags = {verdict.task: verdict.flags for verdict in verdicts if verdict.flags}
-    return tuple({"task": task, "flags": list(flags[task])} for task in sorted(flags))

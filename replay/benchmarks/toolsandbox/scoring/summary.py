@@ -20,6 +20,7 @@ from replay.benchmarks.toolsandbox.scoring.baselines import BASELINES
 from replay.benchmarks.toolsandbox.scoring.verdicts import METRICS, SIMILARITY
 from replay.core.protocols import Metric, Summary
 from replay.core.types import Json, Score, Verdict
+from replay.evaluate.disagreements import describe_difference
 from replay.evaluate.metrics import MetricRules, Plan, Point, aggregate, collect_points
 
 __all__ = ["summarize"]
@@ -35,7 +36,7 @@ def summarize(plan: Iterable[tuple[str, str, int]], verdicts: Iterable[Verdict])
     return Summary(
         compat=_figures(planned, ordered, "compat"),
         strict=_figures(planned, ordered, "strict"),
-        differing=tuple(_differing(verdict) for verdict in ordered if verdict.differs),
+        differing=tuple(describe_difference(verdict) for verdict in ordered if verdict.differs),
         flagged=tuple({"task": task, "flags": flags[task]} for task in sorted(flags)),
     )
 
@@ -119,18 +120,3 @@ def _detail(score: Score) -> Mapping[str, Json]:
 
 
 # ---- differences ---------------------------------------------------------------------------------------
-
-
-def _differing(verdict: Verdict) -> Json:
-    return {
-        "task": verdict.task,
-        "trial": verdict.trial,
-        "metric": verdict.metric,
-        "compat": _shown(verdict.compat),
-        "strict": _shown(verdict.strict),
-        "difference": verdict.differs,
-    }
-
-
-def _shown(score: Score) -> Json:
-    return score.unscored if score.value is None else score.value
