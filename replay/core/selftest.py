@@ -248,6 +248,7 @@ def _sample_chat() -> ChatRequest:
         sampling=Sampling(temperature=0.8, top_p=0.9, top_k=40, max_tokens=99, stop=("END",)),
         response_schema=_SCHEMA,
         prompt_digest="sha256:77",
+        top_logprobs=2,
     )
 
 

@@ -216,6 +216,12 @@ class ChatRequest(Record, frozen=True, kw_only=True):
     """JSON Schema of the answer text, or None for free text."""
     prompt_digest: str = ""
     """Digest of the versioned prompt file that built the messages."""
+    top_logprobs: int | msgspec.UnsetType = msgspec.UNSET
+    """How many alternatives of each token are wanted, with the log-probability of each and of the token.
+
+    Unset, none are wanted and the field is no part of preimages and digests: requests have the keys that they
+    had before there was one.
+    """
 
 
 class Completion(Record, frozen=True, kw_only=True):
@@ -230,7 +236,7 @@ class Completion(Record, frozen=True, kw_only=True):
     provenance: Provenance = Provenance.RECORDED
     key: str = ""
     detail: Json = None
-    """Model-specific facts (token ids, margins); never a part of a key."""
+    """Model-specific facts (token ids, margins, log-probabilities); never a part of a key."""
 
 
 class CallAlias(Record, frozen=True, kw_only=True):
