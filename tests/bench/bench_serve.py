@@ -1,171 +1,160 @@
-"""`POST /virtual` against the original's design: FastAPI, one JSON file loaded for each request.
+"""`POST /virtual` against the original's design and against the least that uvicorn can do.
 
-Both run as processes of their own over the records of the shipped mini suite, and the same eight clients ask
-both, over connections that stay open. Upstream's files hold all recorded calls of an API, and the original
-reads the whole file each time: so it is measured on the suite's small files and on files filled up to 500
-records. The sealed store of ours does not depend on how many records an API has.
+All servers are processes of their own over the same records (`virtual_data`), asked in turn by the same eight
+clients, round after round, and every answer is compared with what is recorded. Rates on a shared machine move;
+so ratios are taken within a round, and their medians shown, with the processor time of a server beside them.
+
+`again`: a thousand calls over and over, whose answers a worker keeps in memory. `each`: all calls in turn, more
+than a worker keeps, so that every answer comes out of the sealed store. The original loads a file both times.
 """
 
 from __future__ import annotations
 
-import ast
-import json
-import shutil
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from replay.core.determinism import child_environment
-from tests.support.commands import MINI, SOURCES
+from tests.bench.http_load import Ask, Load, cpu_seconds, run_load
+from tests.bench.virtual_data import make_asks, make_calls, write_cache
+from tests.support.commands import run_process
 from tests.support.data import CHECKOUT
 
-__all__ = ["run"]
+__all__ = ["Server", "prepare_archive", "run", "running"]
 
 CLIENTS = 8
-SECONDS = 4.0
-FILLED = 500
+ROUNDS = 5
+SECONDS = 0.7
+AGAIN = 1_000
 
-BASELINE = """
-import json, os, sys
-from typing import Any, Union
-import uvicorn
-from fastapi import FastAPI
-from pydantic import BaseModel
 
-FOLDER = sys.argv[1]
-app = FastAPI()
+class Server(NamedTuple):
+    """A server that runs."""
 
-class Info(BaseModel):
-    category: str
-    tool_name: str
-    api_name: str
-    tool_input: Union[str, dict]
-    strip: str
-    toolbench_key: str
+    port: int
+    pid: int
+    start_s: float
+    """From the start of the process to the first connection it accepts."""
 
-@app.post("/virtual")
-def answer(info: Info) -> Any:
-    parsed = json.loads(info.tool_input) if isinstance(info.tool_input, str) else info.tool_input
-    path = os.path.join(FOLDER, info.category, info.tool_name, info.api_name + ".json")
-    with open(path) as file:
-        held = json.load(file)
-    return held[str(parsed)]
 
-config = uvicorn.Config(app, port=int(sys.argv[2]), log_level="error", access_log=False)
-uvicorn.Server(config).run()
-"""
+class Sample(NamedTuple):
+    """One round of one server."""
+
+    rate: float
+    p50_ms: float
+    p99_ms: float
+    cpu_us: float
+    """Processor time of the server for one request."""
 
 
 def run() -> dict[str, Any]:
-    """Measure; rates in requests a second, times in milliseconds."""
-    with tempfile.TemporaryDirectory() as name:
+    """Measure; rates in requests a second."""
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
-        requests = list(_requests())
-        small, filled = SOURCES / "tool_response_cache", folder / "filled"
-        shutil.copytree(small, filled)
-        _fill(filled)
-        (folder / "baseline.py").write_text(BASELINE)
-        figures: dict[str, Any] = {"clients": CLIENTS, "requests": len(requests)}
-        ours = [sys.executable, "-m", "replay", "serve", MINI, "--home", str(folder / "home"), "--port"]
-        figures["replay"] = _measure(ours, requests)
-        figures["replay_two_workers"] = _measure([*ours[:-1], "--workers", "2", "--port"], requests)
-        for label, files in (("fastapi_small_files", small), (f"fastapi_{FILLED}_records", filled)):
-            figures[label] = _measure([sys.executable, str(folder / "baseline.py"), str(files)], requests)
-            figures[f"times_{label}"] = round(figures["replay"]["rate"] / figures[label]["rate"], 1)
-        return figures
-
-
-def _requests() -> Iterator[bytes]:
-    """Whole HTTP requests for the records that both answer."""
-    root = SOURCES / "tool_response_cache"
-    for path in sorted(root.rglob("*.json")):
-        category, tool, api = path.relative_to(root).with_suffix("").parts
-        for text, answer in json.loads(path.read_text()).items():
-            if not text.startswith("{'") or answer.get("error") or "NaN" in path.read_text():
-                continue
-            fields = {"category": category, "tool_name": tool, "api_name": api}
-            fields |= {"tool_input": json.dumps(ast.literal_eval(text)), "strip": "", "toolbench_key": ""}
-            body = json.dumps(fields).encode()
-            head = "POST /virtual HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-            yield head.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body
-
-
-def _fill(folder: Path) -> None:
-    for path in sorted(folder.rglob("*.json")):
-        held = json.loads(path.read_text())
-        sample = next(iter(held.values()))
-        held |= {f"{{'filler': {number}}}": sample for number in range(FILLED - len(held))}
-        path.write_text(json.dumps(held, indent=4))
-
-
-def _measure(command: list[str], requests: list[bytes]) -> dict[str, float]:
-    with _running(command) as port:
-        times: list[float] = []
-        failed: list[bytes] = []
-        until = time.perf_counter() + SECONDS
-        work = [
-            threading.Thread(target=_ask, args=(port, requests[n:] + requests[:n], until, times, failed))
-            for n in range(CLIENTS)
-        ]
-        for thread in work:
-            thread.start()
-        for thread in work:
-            thread.join()
-    assert not failed, failed[0]
-    ordered = sorted(times)
+        calls = list(make_calls())
+        asks = make_asks(calls)
+        size_bytes = write_cache(folder / "cache" / "tool_response_cache", calls)
+        archive = prepare_archive(folder)
+        home = ["--home", str(folder / "home"), "--port"]
+        module = [sys.executable, "-m"]
+        serve = [*module, "replay", "serve", str(archive)]
+        body = max((ask.answer for ask in asks), key=len)
+        servers = {
+            "original": [*module, "tests.bench.original_server", str(folder / "cache" / "tool_response_cache")],
+            "bare": [*module, "tests.bench.bare_server"],
+            "replay": [*serve, *home],
+            "replay_log": [*serve, "--log", str(folder / "log"), *home],
+            "replay_two_workers": [*serve, "--workers", "2", *home],
+        }
+        bare = [Ask(ask.request, body) for ask in asks]
+        up = {name: stack.enter_context(running(command, body)) for name, command in servers.items()}
+        samples: dict[str, list[Sample]] = {}
+        for _ in range(ROUNDS):
+            for name, server in up.items():
+                given = bare if name == "bare" else asks
+                samples.setdefault(f"{name}_again", []).append(_measure(server, given[:AGAIN]))
+                samples.setdefault(f"{name}_each", []).append(_measure(server, given))
     return {
-        "rate": round(len(times) / SECONDS),
-        "p50_ms": round(statistics.median(ordered) * 1e3, 2),
-        "p99_ms": round(ordered[int(len(ordered) * 0.99)] * 1e3, 2),
+        "data": {"records": len(calls), "bytes": size_bytes},
+        "clients": CLIENTS,
+        "start_s": {name: round(server.start_s, 2) for name, server in up.items()},
+        "servers": {name: _middle(rounds) for name, rounds in samples.items()},
+        "times_the_original": _ratios(samples, "original"),
+        "share_of_bare": _ratios(samples, "bare"),
     }
 
 
-def _ask(port: int, requests: list[bytes], until: float, times: list[float], failed: list[bytes]) -> None:
-    with socket.create_connection(("127.0.0.1", port)) as link:
-        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        while time.perf_counter() < until:
-            for request in requests:
-                start = time.perf_counter()
-                link.sendall(request)
-                answer = _read(link)
-                times.append(time.perf_counter() - start)
-                if not answer.startswith(b"HTTP/1.1 200") or b"Replay miss" in answer:
-                    failed.append(answer)
-                    return
+def prepare_archive(folder: Path) -> Path:
+    """Import the cache that lies in a folder, as a user does."""
+    archive = folder / "cache.replay"
+    done = run_process("import", "stabletoolbench", folder / "cache", "-o", archive)
+    assert done.code == 0, done.err
+    return archive
 
 
-def _read(link: socket.socket) -> bytes:
-    held = link.recv(1 << 16)
-    head, _, rest = held.partition(b"\r\n\r\n")
-    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-    while len(rest) < length:
-        rest += link.recv(1 << 16)
-    return head + rest
+def _measure(server: Server, asks: list[Ask]) -> Sample:
+    before = cpu_seconds(server.pid)
+    load: Load = run_load(server.port, asks, clients=CLIENTS, seconds=SECONDS)
+    assert not load.wrong, load.wrong[0]
+    cpu_us = (cpu_seconds(server.pid) - before) / len(load.times) * 1e6
+    return Sample(load.rate, load.percentile_ms(0.5), load.percentile_ms(0.99), cpu_us)
+
+
+def _middle(rounds: list[Sample]) -> dict[str, float]:
+    """The median of each figure over the rounds."""
+    middle = Sample(*(statistics.median(figures) for figures in zip(*rounds, strict=True)))
+    return {name: round(value, 2) for name, value in middle._asdict().items()}
+
+
+def _ratios(samples: dict[str, list[Sample]], to: str) -> dict[str, dict[str, float]]:
+    """Rates and processor times against one server, round by round."""
+    found = {}
+    for name, rounds in samples.items():
+        server, _, phase = name.rpartition("_")
+        if server == to:
+            continue
+        pairs = list(zip(rounds, samples[f"{to}_{phase}"], strict=True))
+        found[name] = {
+            "rate": round(statistics.median(ours.rate / other.rate for ours, other in pairs), 2),
+            "cpu": round(statistics.median(other.cpu_us / ours.cpu_us for ours, other in pairs), 2),
+        }
+    return found
 
 
 @contextmanager
-def _running(command: list[str]) -> Iterator[int]:
+def running(command: list[str], given: bytes = b"") -> Iterator[Server]:
+    """Run a server until the block ends; its port is the last word of its command."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = subprocess.Popen(
-        [*command, str(port)], cwd=CHECKOUT, env=child_environment(), stdout=subprocess.DEVNULL
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [*command, str(port)],
+        cwd=CHECKOUT,
+        env=child_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
     )
     try:
-        for _ in range(300):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.1)
-        yield port
+        assert process.stdin is not None
+        process.stdin.write(given)
+        process.stdin.close()
+        while not _accepts(port):
+            assert process.poll() is None, "the server did not start"
+            time.sleep(0.01)
+        yield Server(port, process.pid, time.perf_counter() - start)
     finally:
-        server.terminate()
-        server.wait(20)
+        process.terminate()
+        process.wait(20)
+
+
+def _accepts(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
