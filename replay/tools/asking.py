@@ -20,6 +20,8 @@ class LiveRequest(Record, frozen=True, kw_only=True):
     path: str = ""
     """Begins with `/`, with its percent signs; empty for the base address itself."""
     query: tuple[tuple[str, str], ...] = ()
+    query_text: str = ""
+    """A query that is sent as it stands, before `query`."""
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
 

@@ -151,9 +151,10 @@ class HttpKeys:
         self._seen: dict[str, bool] = {}
         self._mask = mask
 
-    def call_of(self, request: HttpRequest) -> CallRequest:
+    def call_of(self, request: HttpRequest, *, mask: Callable[[Json], Json] | None = None) -> CallRequest:
         """Make the call that an exchange is looked up by and stored with.
 
+        mask: takes out further secrets, those of this one request.
         Errors:  InputError for a body over the limit; CanonicalError for JSON that cannot be hashed honestly.
         """
         if len(request.body) > MAX_BODY_BYTES:
@@ -172,9 +173,10 @@ class HttpKeys:
                 "body": _body_value(headers, body),
             },
         )
-        if self._mask is not None:
-            tool, arguments = self._mask([whole.tool, whole.arguments])
-            whole = msgspec.structs.replace(whole, tool=tool, arguments=arguments)
+        for masking in (self._mask, mask):
+            if masking is not None:
+                tool, arguments = masking([whole.tool, whole.arguments])
+                whole = msgspec.structs.replace(whole, tool=tool, arguments=arguments)
         return self._recipe.apply(whole)
 
     def _keyed(self, headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:

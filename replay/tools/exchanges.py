@@ -8,17 +8,17 @@ requests come, so parallel requests cannot swap theirs.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from replay.core.errors import MissError
 from replay.core.keys import call_key
-from replay.core.types import CallRequest, Key, RepeatPolicy, SnapshotStatus
+from replay.core.types import CallRequest, Json, Key, RepeatPolicy, SnapshotStatus
 from replay.store.answers import ApiAnswer, make_api_snapshot
 from replay.store.pending import SnapshotReader, SnapshotWriter
 from replay.tools.exchange import HttpAnswer, HttpKeys, HttpRequest, read_answer, write_answer
 from replay.tools.masking import Secrets
-from replay.tools.misses import MissReporter, Use
+from replay.tools.misses import NOBODY, MissReporter, Use
 
 __all__ = ["ExchangeSession", "Exchanges", "Turn"]
 
@@ -27,6 +27,9 @@ _SERVER_FAULT: Final = 500
 
 Ask = Callable[[], HttpAnswer]
 """Sends the request to the live upstream."""
+
+Mask = Callable[[Json], Json]
+"""Takes secret values out of whatever they stand in."""
 
 
 class Turn(NamedTuple):
@@ -98,9 +101,19 @@ class Exchanges:
             self.recorded += 1
         return read_answer(snapshot.body)
 
-    def explain(self, call: CallRequest, *, task: str, step: int, used: Use | None) -> MissError:
-        """Build the explained error for a request that nothing answers."""
-        return self._reporter.make_error(call, task=task, step=step, lookups=("canonical",), used=used)
+    def explain(
+        self,
+        call: CallRequest,
+        *,
+        task: str,
+        step: int,
+        used: Use | None,
+        refused: Mapping[str, str] = NOBODY,
+    ) -> MissError:
+        """Build the explained error for a request that nothing answers; refused: what an `upstream` said."""
+        return self._reporter.make_error(
+            call, task=task, step=step, lookups=("canonical",), used=used, refused=refused
+        )
 
     def count(self, key: Key) -> int:
         """Count the recorded answers of a request."""
@@ -124,9 +137,12 @@ class ExchangeSession:
         self._step = 0
         self._lock = threading.Lock()
 
-    def look_up(self, request: HttpRequest) -> Turn:
-        """Take the next turn of a request. Raises DamagedError for a recorded answer that is none."""
-        call = self._exchanges.keys.call_of(request)
+    def look_up(self, request: HttpRequest, *, mask: Mask | None = None) -> Turn:
+        """Take the next turn of a request. Raises DamagedError for a recorded answer that is none.
+
+        mask: takes the secrets of this one request out of what it is looked up by.
+        """
+        call = self._exchanges.keys.call_of(request, mask=mask)
         key = call_key(call)
         with self._lock:
             steps = self._steps.setdefault(key, [])
@@ -139,13 +155,18 @@ class ExchangeSession:
         """Write down what a live upstream answered; return it as a replay will give it."""
         return self._exchanges.record(turn.call, turn.key, answer)
 
-    def miss(self, turn: Turn) -> MissError:
-        """Build the explained error for a turn that nothing answers."""
+    def give_back(self, turn: Turn) -> None:
+        """Let the next equal request have this turn, which got no answer."""
+        with self._lock:
+            self._steps[turn.key].remove(turn.step)
+
+    def miss(self, turn: Turn, *, refused: Mapping[str, str] = NOBODY) -> MissError:
+        """Build the explained error for a turn that nothing answers; refused: what an `upstream` said."""
         recorded = self._exchanges.count(turn.key)
         with self._lock:
             earlier = [step for step in self._steps[turn.key] if step < turn.step]
         used = Use(recorded=recorded, steps=tuple(earlier[-recorded:])) if recorded else None
-        return self._exchanges.explain(turn.call, task=self._name, step=turn.step, used=used)
+        return self._exchanges.explain(turn.call, task=self._name, step=turn.step, used=used, refused=refused)
 
     def answer(self, request: HttpRequest, ask: Ask | None = None) -> HttpAnswer:
         """Answer a request from what is recorded, else from the live upstream where there is one.

@@ -7,10 +7,9 @@ sent too many can never begin the next answer.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Self
-from urllib.parse import urlsplit
+from urllib.parse import urlencode
 
 import httpx
 
@@ -20,7 +19,7 @@ from replay.tools.asking import LiveFailureError, LiveRequest
 from replay.tools.exchange import HttpAnswer
 from replay.tools.masking import Secrets
 from replay.tools.pacing import Pace, Pause, read_wait
-from replay.tools.upstreams import OPENAI, RAPIDAPI, Upstream, read_held
+from replay.tools.upstreams import Upstream, read_sent_always
 
 __all__ = ["LiveClient"]
 
@@ -50,8 +49,8 @@ class LiveClient:
         """
         self._upstream = upstream
         self._wait = wait
-        self._headers, self._query, values = _sent_always(upstream)
-        self.secrets = Secrets(values, fields=upstream.secret_fields)
+        self._always = read_sent_always(upstream)
+        self.secrets = Secrets(self._always.secrets, fields=upstream.secret_fields)
         """What must not be stored of what comes back."""
         at_once = max(1, upstream.at_once // workers)
         self._pace = Pace(at_once=at_once, per_second=upstream.per_second / workers, wait=wait)
@@ -131,16 +130,22 @@ class LiveClient:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise LiveFailureError("protocol", self.secrets.mask_text(str(error)), name) from None
 
+    def _url(self, asked: LiveRequest) -> str:
+        """Put path and query below the base address; a query that came as text keeps its bytes."""
+        pairs = urlencode([*asked.query, *self._always.query.items()])
+        query = "&".join(part for part in (asked.query_text, pairs) if part)
+        return self._upstream.base_url.rstrip("/") + asked.path + (f"?{query}" if query else "")
+
+    def _headers(self, asked: LiveRequest) -> list[tuple[bytes, bytes]]:
+        """List what is sent; the upstream's own headers stand in the place of a client's."""
+        own = {"accept-encoding": "identity", **self._always.headers}
+        theirs = [(name, value) for name, value in asked.headers if name.lower() not in own]
+        return [(_wire(name), _wire(value)) for name, value in (*own.items(), *theirs)]
+
     def _exchange(self, asked: LiveRequest) -> HttpAnswer:
         watch, limit = Stopwatch(), self._upstream.max_body_bytes
-        headers = {"accept-encoding": "identity", **dict(asked.headers), **self._headers}
-        url = self._upstream.base_url.rstrip("/") + asked.path
         with self._client.stream(
-            asked.method,
-            url,
-            params=[*asked.query, *self._query.items()] or None,
-            headers=headers,
-            content=asked.body or None,
+            asked.method, self._url(asked), headers=self._headers(asked), content=asked.body or None
         ) as response:
             parts: list[bytes] = []
             size = 0
@@ -159,6 +164,14 @@ class LiveClient:
                 body=body,
                 cuts=cut_events(body) if _is_streamed(found) else (),
             )
+
+
+def _wire(text: str) -> bytes:
+    """Write a part of a header as it came, byte for byte, or in UTF-8 where it never was bytes."""
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        return text.encode()
 
 
 def cut_events(body: bytes) -> tuple[int, ...]:
@@ -207,30 +220,3 @@ def _trust(upstream: Upstream) -> ssl.SSLContext | bool:
         raise InputError(
             "certificates cannot be read", where=f"upstream.{upstream.name}.ca_file", expected="a PEM file"
         ) from None
-
-
-def _sent_always(upstream: Upstream) -> tuple[dict[str, str], dict[str, str], list[str]]:
-    """Headers and query of every request, and which values are secret."""
-    values: list[str] = []
-
-    def read_all(held: Mapping[str, object]) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for name, value in held.items():
-            if isinstance(value, str):
-                found[name] = value
-                continue
-            found[name] = text = read_held(value, upstream.folder)  # type: ignore[arg-type]
-            values.append(text.removeprefix(getattr(value, "prefix", "")))
-        return found
-
-    headers, query = read_all(upstream.headers), read_all(upstream.query)
-    if upstream.key is not None:
-        key = read_held(upstream.key, upstream.folder)
-        values.append(key.removeprefix(upstream.key.prefix))
-        if upstream.kind == RAPIDAPI:
-            headers.setdefault("x-rapidapi-key", key)
-        elif upstream.kind == OPENAI:
-            headers.setdefault("authorization", key if upstream.key.prefix else f"Bearer {key}")
-    if upstream.kind == RAPIDAPI:
-        headers.setdefault("x-rapidapi-host", urlsplit(upstream.base_url).netloc)
-    return headers, query, values

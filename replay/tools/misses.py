@@ -21,12 +21,13 @@ from replay.core.types import CallRequest, Json, Key, Record, SnapshotKind
 from replay.store.nearest import LeafDifference, Nearest, NearRequest, find_nearest
 from replay.store.pending import SnapshotReader
 
-__all__ = ["CallMiss", "MissReporter", "Use"]
+__all__ = ["NOBODY", "CallMiss", "MissReporter", "Use"]
 
 _MAX_NAMES: Final = 5_000
 """Tool names that are compared when a tool has nothing recorded at all."""
 
 NOBODY: Final[Mapping[str, str]] = MappingProxyType({})
+"""Nobody was asked who could have refused."""
 
 _SHOWN: Final = 60
 """Characters of one value in the one-line message."""

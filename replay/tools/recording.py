@@ -7,17 +7,14 @@ the first and gets its answer.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from replay.core.canonical import canonical_bytes, parse_json
 from replay.core.errors import CanonicalError
 from replay.core.keys import call_key
 from replay.core.protocols import ToolSource
-from replay.core.types import CallRequest, Key, RepeatPolicy, SnapshotStatus, ToolResult
+from replay.core.types import CallRequest, RepeatPolicy, SnapshotStatus, ToolResult
 from replay.store.answers import ApiAnswer, make_api_snapshot, read_result
 from replay.store.pending import SnapshotWriter
+from replay.tools.flights import SingleFlight
 from replay.tools.keys import KeyRecipe
 from replay.tools.resolver import CANONICAL, repeat_policy
 
@@ -47,8 +44,7 @@ class RecordingSource:
         self._recipe = recipe
         self._keep_errors = keep_errors
         self._repeats = repeats
-        self._flights: dict[Key, _Flight] = {}
-        self._lock = threading.Lock()
+        self._flights = SingleFlight()
 
     def answer(self, request: CallRequest, *, occurrence: int) -> ToolResult | None:
         """Answer from the inner source and record it under the next free sequence of its key.
@@ -59,7 +55,7 @@ class RecordingSource:
         """
         keyed = self._recipe.apply(request)
         key = call_key(keyed)
-        with self._single_flight(key):
+        with self._flights.holding(key):
             recorded = self._overlay.count(key)
             repeats = self._repeats or repeat_policy(request)
             if recorded and (occurrence < recorded or repeats is RepeatPolicy.STICKY_LAST):
@@ -72,28 +68,6 @@ class RecordingSource:
             snapshot = make_api_snapshot(keyed, answer_of(result), sequence=recorded)
             self._overlay.put(snapshot)
             return read_result(snapshot, lookup=CANONICAL)
-
-    @contextmanager
-    def _single_flight(self, key: Key) -> Iterator[None]:
-        with self._lock:
-            flight = self._flights.setdefault(key, _Flight())
-            flight.waiting += 1
-        try:
-            with flight.lock:
-                yield
-        finally:
-            with self._lock:
-                flight.waiting -= 1
-                if not flight.waiting:
-                    self._flights.pop(key, None)
-
-
-class _Flight:
-    """The lock of one key and how many threads hold or want it."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.waiting = 0
 
 
 def answer_of(result: ToolResult) -> ApiAnswer:

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -21,7 +21,17 @@ from replay.core.errors import InputError
 from replay.core.types import Json, Record
 from replay.tools.redaction import API_KEYS, CREDENTIALS, PASSWORDS
 
-__all__ = ["KINDS", "Held", "Route", "Upstream", "describe_upstream", "load_upstreams", "read_held"]
+__all__ = [
+    "KINDS",
+    "Held",
+    "Route",
+    "SentAlways",
+    "Upstream",
+    "describe_upstream",
+    "load_upstreams",
+    "read_held",
+    "read_sent_always",
+]
 
 PROXY: Final = "stabletoolbench-proxy"
 RAPIDAPI: Final = "rapidapi"
@@ -116,13 +126,24 @@ class Upstream(Record, frozen=True, kw_only=True):
         return next((route for route in self.routes if fnmatchcase(tool, route.tool)), None)
 
 
+class SentAlways(NamedTuple):
+    """What goes with every request of an upstream."""
+
+    headers: dict[str, str]
+    """Names in lower case."""
+    query: dict[str, str]
+    secrets: tuple[str, ...]
+    """The values among them that must not be stored."""
+
+
 class _File(Record, frozen=True, kw_only=True):
     upstream: dict[str, Upstream]
 
 
-def load_upstreams(path: Path) -> dict[str, Upstream]:
+def load_upstreams(path: Path, *, needs_routes: bool = True) -> dict[str, Upstream]:
     """Read the upstreams of a TOML file, by name.
 
+    needs_routes: whether calls become requests by routes; False where requests come as they are.
     Errors:  InputError naming file, upstream and field; a secret that is written in the file is one.
     """
     try:
@@ -148,7 +169,9 @@ def load_upstreams(path: Path) -> dict[str, Upstream]:
         raise InputError("no upstream", where=path.name, expected="a table [upstream.NAME]")
     folder = str(path.parent)
     return {
-        name: _check(msgspec.structs.replace(upstream, name=name, folder=folder), path.name)
+        name: _check(
+            msgspec.structs.replace(upstream, name=name, folder=folder), path.name, needs_routes=needs_routes
+        )
         for name, upstream in found.items()
     }
 
@@ -183,6 +206,35 @@ def describe_upstream(upstream: Upstream) -> Json:
     }
 
 
+def read_sent_always(upstream: Upstream) -> SentAlways:
+    """Read what goes with every request of an upstream, its key among it.
+
+    Errors:  InputError when a secret is not to be had.
+    """
+    values: list[str] = []
+
+    def read_all(held: Mapping[str, str | Held]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name, value in held.items():
+            found[name] = text = read_held(value, upstream.folder)
+            if isinstance(value, Held):
+                values.append(text.removeprefix(value.prefix))
+        return found
+
+    headers, query = read_all(upstream.headers), read_all(upstream.query)
+    headers = {name.lower(): value for name, value in headers.items()}
+    if upstream.key is not None:
+        key = read_held(upstream.key, upstream.folder)
+        values.append(key.removeprefix(upstream.key.prefix))
+        if upstream.kind == RAPIDAPI:
+            headers.setdefault("x-rapidapi-key", key)
+        elif upstream.kind == OPENAI:
+            headers.setdefault("authorization", key if upstream.key.prefix else f"Bearer {key}")
+    if upstream.kind == RAPIDAPI:
+        headers.setdefault("x-rapidapi-host", urlsplit(upstream.base_url).netloc)
+    return SentAlways(headers, query, tuple(values))
+
+
 def _read_file(path: Path) -> str:
     try:
         with path.open("rb") as file:
@@ -191,7 +243,7 @@ def _read_file(path: Path) -> str:
         return ""
 
 
-def _check(upstream: Upstream, file: str) -> Upstream:
+def _check(upstream: Upstream, file: str, *, needs_routes: bool) -> Upstream:
     where = f"{file}, upstream.{upstream.name}"
     if not _NAME.fullmatch(upstream.name):
         raise InputError(f"name {upstream.name!r}", where=where, expected="letters, digits and . _ -")
@@ -206,7 +258,7 @@ def _check(upstream: Upstream, file: str) -> Upstream:
         _check_held(held, f"{where}.key")
     for number, route in enumerate(upstream.routes):
         _check_route(route, f"{where}.routes[{number}]")
-    if upstream.kind in {REST, RAPIDAPI} and not upstream.routes:
+    if needs_routes and upstream.kind in {REST, RAPIDAPI} and not upstream.routes:
         raise InputError("no routes", where=where, expected="at least one [[upstream.NAME.routes]]")
     return upstream
 
