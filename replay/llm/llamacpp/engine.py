@@ -12,7 +12,14 @@ from typing import Self
 
 from replay.core.types import Json
 from replay.llm.llamacpp.binding import load_library
-from replay.llm.llamacpp.jobs import EngineSettings, Generation, GenerationJob, check_job, check_settings
+from replay.llm.llamacpp.jobs import (
+    EngineSettings,
+    Generation,
+    GenerationJob,
+    Listener,
+    check_job,
+    check_settings,
+)
 
 __all__ = ["EngineSettings", "Generation", "GenerationJob", "LocalEngine"]
 
@@ -51,13 +58,15 @@ class LocalEngine:
         """List the spellings of control tokens: what `tokenize` reads as such when `special`."""
         return self._machine.model.vocab.control_texts()
 
-    def generate(self, job: GenerationJob) -> Generation:
+    def generate(self, job: GenerationJob, listener: Listener | None = None) -> Generation:
         """Run one job to its end; blocks. Jobs of several threads share decoding steps.
+
+        listener: hears the text as it grows.
 
         Errors:  InputError for a job out of range; GrammarError when its grammar is refused or allows
                  nothing; ModelError when the library fails.
         """
-        return self._machine.scheduler.generate(check_job(job, vocabulary=self._vocabulary))
+        return self._machine.scheduler.generate(check_job(job, vocabulary=self._vocabulary), listener)
 
     def metadata(self) -> Mapping[str, Json]:
         """Read the file's scalar metadata (names, chat template, special tokens) as text, sorted by name."""

@@ -8,12 +8,23 @@ a part of an answer.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from replay.core.errors import InputError
 from replay.core.types import Record, Sampling
 
-__all__ = ["FINISH_LENGTH", "FINISH_OVERFLOW", "FINISH_STOP", "EngineSettings", "Generation", "GenerationJob"]
+__all__ = [
+    "FINISH_LENGTH",
+    "FINISH_OVERFLOW",
+    "FINISH_STOP",
+    "MOST_LOGPROBS",
+    "EngineSettings",
+    "Generation",
+    "GenerationJob",
+    "Listener",
+    "RankedToken",
+]
 
 FINISH_STOP: Final = "stop"
 """The model ended its turn, or one of the stop strings came."""
@@ -21,6 +32,9 @@ FINISH_LENGTH: Final = "length"
 """The token budget of the job was used up: truncated, never a complete answer."""
 FINISH_OVERFLOW: Final = "overflow"
 """The context is full (or the prompt alone is larger): truncated, and nothing was shifted out to go on."""
+
+MOST_LOGPROBS: Final = 20
+"""Alternatives of one token that can be asked for; as many as the APIs that have them give."""
 
 _LARGEST_CONTEXT: Final = 1 << 20
 """No known model is trained on more tokens; larger values are mistakes and would only fail to allocate."""
@@ -55,6 +69,26 @@ class GenerationJob(Record, frozen=True, kw_only=True):
     """Texts that end the generation; the text is cut before the first of them."""
     logits_digest: bool = False
     """True: hash the logits of every generated position (costs a few percent)."""
+    top_logprobs: int | None = None
+    """Rank each token beside so many alternatives; None: rank none."""
+
+
+class RankedToken(Record, frozen=True, kw_only=True):
+    """A token of the text, and what the model thought of it; see `ranking`."""
+
+    piece: bytes
+    """What it adds to the text."""
+    logprob: float
+    top: tuple[tuple[bytes, float], ...] = ()
+    """The likeliest tokens, control tokens spelled out, with the log-probability of each."""
+
+
+Listener = Callable[[bytes, Sequence[RankedToken]], None]
+"""Told after each token what of the text can no longer change, and the ranked tokens so far.
+
+It is called by whichever thread leads the engine, must not wait, and ends its own job with a ReplayError.
+When the engine starts a job again it hears the same from the beginning.
+"""
 
 
 class Generation(Record, frozen=True, kw_only=True):
@@ -73,6 +107,8 @@ class Generation(Record, frozen=True, kw_only=True):
     """Prompt tokens whose evaluation was found in the prefix cache. Depends on what ran before."""
     logits_digest: str = ""
     """`sha256:` over the float32 logits of each chosen token, in order, on request."""
+    ranked: tuple[RankedToken, ...] = ()
+    """The tokens of the text with their log-probabilities, on request."""
 
 
 def check_settings(settings: EngineSettings) -> EngineSettings:
@@ -113,6 +149,8 @@ def check_job(job: GenerationJob, *, vocabulary: int) -> GenerationJob:
         raise InputError(f"top_p = {sampling.top_p}", expected="above 0 and up to 1")
     if sampling.top_k < 0:
         raise InputError(f"top_k = {sampling.top_k}", expected="0 (no cut) or a positive number")
+    if job.top_logprobs is not None and not 0 <= job.top_logprobs <= MOST_LOGPROBS:
+        raise InputError(f"top_logprobs = {job.top_logprobs}", expected=f"0 to {MOST_LOGPROBS}")
     if "" in (*job.stop, *sampling.stop):
         raise InputError("an empty stop string", expected="texts of at least one character")
     return job

@@ -30,6 +30,17 @@ class Output:
             self._cut = min(found)
         return bool(found)
 
+    def settled(self) -> bytes:
+        """Return what no stop string that is still to be completed can cut away."""
+        end = self._cut
+        if end is None and self._longest:
+            end = max(len(self._bytes) - self._longest + 1, 0)
+        return bytes(self._bytes[:end])
+
+    def kept(self) -> bytes:
+        """Return what came before the first stop string."""
+        return bytes(self._bytes[: self._cut])
+
     def text(self) -> str:
         """Decode what came before the first stop string; bytes that are no UTF-8 become U+FFFD."""
-        return self._bytes[: self._cut].decode("utf-8", "replace")
+        return self.kept().decode("utf-8", "replace")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from replay.core.errors import InternalError, ReplayError
@@ -15,10 +15,13 @@ from replay.llm.llamacpp.jobs import (
     FINISH_STOP,
     Generation,
     GenerationJob,
+    Listener,
+    RankedToken,
 )
 from replay.llm.llamacpp.model import Model
 from replay.llm.llamacpp.output import Output
 from replay.llm.llamacpp.prefix import Slot
+from replay.llm.llamacpp.ranking import find_largest, log_probabilities
 from replay.llm.llamacpp.sampling import Constraint, Sampler
 from replay.llm.llamacpp.schedule import Schedule
 
@@ -39,9 +42,11 @@ class RunningJob:
         *,
         context_tokens: int,
         make_constraint: Callable[[str], Constraint],
+        listener: Listener | None = None,
     ) -> None:
         """Compile the job's grammar and get ready.
 
+        listener: hears what the text is so far, after each token but the last.
         Errors:  GrammarError when the grammar is refused.
         """
         self.prompt = list(job.tokens)
@@ -51,6 +56,7 @@ class RunningJob:
         self._model = model
         self._context_tokens = context_tokens
         self._make_constraint = make_constraint
+        self._listener = listener
         self._error: ReplayError | None = None
         self._constraint: Constraint | None = None
         self._begin()
@@ -63,6 +69,7 @@ class RunningJob:
         self._reused = 0
         self._tokens: list[int] = []
         self._margins: list[float] = []
+        self._ranked: list[RankedToken] = []
         self._output = Output((*job.stop, *job.sampling.stop))
         self._sampler = Sampler(job.sampling, seed=job.seed)
         self._hash = hashlib.sha256() if job.logits_digest else None
@@ -121,17 +128,37 @@ class RunningJob:
             self._hash.update(row.data)
         try:
             token, margin = self._sampler.choose(row, self._constraint)
+            self._tokens.append(token)
+            self._margins.append(margin)
+            if self._job.top_logprobs is not None and token not in self._model.end_tokens:
+                self._ranked.append(self._rank(row, token, self._job.top_logprobs))
+            self._finish = self._ending(token)
+            if self._listener is not None and not self._finish:
+                self._listener(self._output.settled(), self._ranked)
         except ReplayError as error:
             self._error = error
             self._free_constraint()
             return
-        self._tokens.append(token)
-        self._margins.append(margin)
-        self._finish = self._ending(token)
         if self._finish:
             self._free_constraint()
         else:
             self.pending = [token]
+
+    def _rank(self, row: npt.NDArray[np.float32], token: int, count: int) -> RankedToken:
+        others = find_largest(row, count)
+        own, *rest = log_probabilities(row, (token, *others))
+        spelled = (self._model.vocab.piece(other, special=True) for other in others)
+        return RankedToken(
+            piece=self._model.piece(token), logprob=own, top=tuple(zip(spelled, rest, strict=True))
+        )
+
+    def _ranked_of_text(self) -> Iterator[RankedToken]:
+        """Yield the tokens that begin before the text was cut."""
+        place, end = 0, len(self._output.kept())
+        for ranked in self._ranked:
+            if place < end:
+                yield ranked
+            place += len(ranked.piece)
 
     def _ending(self, token: int) -> str:
         if token in self._model.end_tokens or self._output.add(self._model.piece(token)):
@@ -164,4 +191,5 @@ class RunningJob:
             prompt_tokens=len(self.prompt),
             reused_tokens=self._reused,
             logits_digest="" if self._hash is None else f"sha256:{self._hash.hexdigest()}",
+            ranked=tuple(self._ranked_of_text()),
         )

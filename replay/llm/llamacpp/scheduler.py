@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 
 from replay.core.errors import InternalError, ModelError
 from replay.llm.llamacpp.context import Context, Span
-from replay.llm.llamacpp.jobs import Generation, GenerationJob
+from replay.llm.llamacpp.jobs import Generation, GenerationJob, Listener
 from replay.llm.llamacpp.model import Model
 from replay.llm.llamacpp.prefix import PrefixCache, Slot
 from replay.llm.llamacpp.running import RunningJob
@@ -55,14 +55,20 @@ class Scheduler:
         self._idle = threading.Event()
         self._idle.set()
 
-    def generate(self, job: GenerationJob) -> Generation:
+    def generate(self, job: GenerationJob, listener: Listener | None = None) -> Generation:
         """Run one job to its end; blocks. May be called from any number of threads.
+
+        listener: hears the text as it grows.
 
         Errors:  GrammarError when the job's grammar is refused or allows nothing; ModelError when the library
                  fails.
         """
         running = RunningJob(
-            job, self._model, context_tokens=self._context_tokens, make_constraint=self._make_constraint
+            job,
+            self._model,
+            context_tokens=self._context_tokens,
+            make_constraint=self._make_constraint,
+            listener=listener,
         )
         if running.is_done:
             return running.result()
