@@ -7,27 +7,37 @@ longer fits the context is a finish of its own (`error`, with the reason in `det
 
 from __future__ import annotations
 
+import codecs
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol, Self
+
+import msgspec
 
 from replay.core.canonical import digest
 from replay.core.costs import Cost, CostMeter
 from replay.core.determinism import Stopwatch, deterministic_id
 from replay.core.errors import GrammarError, HistoryError, ModelError
+from replay.core.logprobs import RankedToken, write_logprobs
 from replay.core.types import ChatRequest, Completion, Json, Provenance, ToolCall
 from replay.llm.grammar.schema import CompiledSchema, check_output, compile_schema
 from replay.llm.guarding import Guard
-from replay.llm.llamacpp.jobs import FINISH_OVERFLOW, FINISH_STOP, Generation, GenerationJob
+from replay.llm.llamacpp.jobs import FINISH_OVERFLOW, FINISH_STOP, Generation, GenerationJob, Listener
 from replay.llm.ordering import in_key_order
 
-__all__ = ["AT_RISK", "Dialect", "LocalModel", "LocalWeights", "TextEngine", "Voice"]
+__all__ = ["AT_RISK", "Dialect", "LocalModel", "LocalWeights", "TextEngine", "Voice", "WordListener"]
 
 AT_RISK: Final = 1e-3
 """Nats between the best two tokens below which another machine may choose the other one."""
 
 _MAX_SCHEMAS: Final = 256
 """Compiled schemas that are kept: more than the tools of one run."""
+
+WordListener = Callable[[str, Sequence[RankedToken]], None]
+"""Told while an answer is generated which words it begins with, and the ranked tokens so far.
+
+It must not wait; a ReplayError that it raises ends the request. It may hear the same words again, or fewer.
+"""
 
 
 class TextEngine(Protocol):
@@ -37,8 +47,8 @@ class TextEngine(Protocol):
         """Split text into tokens."""
         ...
 
-    def generate(self, job: GenerationJob) -> Generation:
-        """Run one job to its end; blocks, thread-safe."""
+    def generate(self, job: GenerationJob, listener: Listener | None = None) -> Generation:
+        """Run one job to its end, telling of the text as it grows; blocks, thread-safe."""
         ...
 
     def halt(self) -> None:
@@ -66,6 +76,10 @@ class Dialect(Protocol):
 
     def parse(self, text: str) -> tuple[str | None, tuple[ToolCall, ...]]:
         """Split what was generated into what is said and what is called."""
+        ...
+
+    def settle(self, text: str) -> str:
+        """Return what is said in every text that begins like this, as far as that is certain."""
         ...
 
 
@@ -175,9 +189,17 @@ class LocalModel:
         """Return this model: nothing of an episode stays in it."""
         return self
 
-    def complete(self, request: ChatRequest, *, seed: int, trial: int) -> Completion:  # noqa: ARG002
+    def complete(
+        self,
+        request: ChatRequest,
+        *,
+        seed: int,
+        trial: int,  # noqa: ARG002
+        listener: WordListener | None = None,
+    ) -> Completion:
         """Generate the answer to a request.
 
+        listener: hears the words as they come.
         Finish:  stop, tool_calls, length (the token budget), or error with `detail.error`: overflow (the
                  context is full), history (no prompt can be made), grammar (the schema cannot constrain; the
                  model was not asked), invalid (the output does not fit its schema).
@@ -197,19 +219,25 @@ class LocalModel:
             grammar = voice.dialect.grammar_for(request) if compiled is None else compiled.gbnf
         except GrammarError as error:
             return _failed("grammar", str(error))
+        top = None if request.top_logprobs is msgspec.UNSET else request.top_logprobs
         watch = Stopwatch()
-        generation = voice.engine.generate(
-            GenerationJob(
-                tokens=prompt,
-                sampling=request.sampling,
-                seed=seed,
-                grammar=grammar,
-                stop=voice.dialect.stop,
-                logits_digest=self._keep_tokens,
-            )
+        job = GenerationJob(
+            tokens=prompt,
+            sampling=request.sampling,
+            seed=seed,
+            grammar=grammar,
+            stop=voice.dialect.stop,
+            logits_digest=self._keep_tokens,
+            top_logprobs=top,
         )
+        hear = None if listener is None else _ear(voice.dialect, listener, is_held=compiled is not None)
+        generation = voice.engine.generate(job, hear)
         self._count(request, generation, watch.elapsed_s())
-        return self._read(generation, compiled, voice.dialect, seed)
+        completion = self._read(generation, compiled, voice.dialect, seed)
+        if top is None:
+            return completion
+        ranked = write_logprobs(generation.ranked, top=top)
+        return msgspec.structs.replace(completion, detail={**completion.detail, **ranked})
 
     def _count(self, request: ChatRequest, generation: Generation, seconds: float) -> None:
         cost = Cost(
@@ -260,6 +288,22 @@ class LocalModel:
         if self._keep_tokens:
             detail |= {"token_ids": list(generation.tokens), "logits_digest": generation.logits_digest}
         return detail
+
+
+def _ear(dialect: Dialect, listener: WordListener, *, is_held: bool) -> Listener:
+    """Turn bytes that stay into words that stay, for a listener; is_held: a schema says what is said."""
+    settle = _settle_held if is_held else dialect.settle
+
+    def hear(data: bytes, ranked: Sequence[RankedToken]) -> None:
+        # A character that is not whole yet is left out.
+        listener(settle(codecs.getincrementaldecoder("utf-8")("replace").decode(data)), ranked)
+
+    return hear
+
+
+def _settle_held(text: str) -> str:
+    """Keep a text as it is; white space in front is taken away where the answer fails."""
+    return "" if text[:1].isspace() else text
 
 
 def _check(compiled: CompiledSchema, generation: Generation) -> str:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import itertools
 import json
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from replay.core.canonical import digest
 from replay.core.errors import HistoryError, ModelError
+from replay.core.logprobs import RankedToken
 from replay.core.types import ChatRequest, Json, ToolCall
-from replay.llm.llamacpp.jobs import EngineSettings, Generation, GenerationJob
+from replay.llm.llamacpp.jobs import EngineSettings, Generation, GenerationJob, Listener
 from replay.llm.local import Voice
 from replay.wiring.roles import ModelPlan, ModelWish
 from tests.support.models import make_identity
@@ -63,6 +65,14 @@ class LineDialect:
         said = "\n".join(line for line in lines if not line.startswith("CALL ")).strip()
         return said or None, tuple(ToolCall(id="call_0", name=c[1], arguments=c[2]) for c in calls)
 
+    def settle(self, text: str) -> str:
+        """Keep the lines before one that may be a call."""
+        lines = text.split("\n")
+        call = next((n for n, line in enumerate(lines) if line.startswith("CALL ")), len(lines))
+        if call == len(lines) and "CALL ".startswith(lines[-1]):
+            call -= 1
+        return "\n".join(lines[:call]).strip()
+
 
 class PromptEngine:
     """Calls the first tool, then finishes; fills any schema; ends conversations when asked to."""
@@ -78,7 +88,7 @@ class PromptEngine:
         """One token a byte."""
         return tuple(text.encode())
 
-    def generate(self, job: GenerationJob) -> Generation:
+    def generate(self, job: GenerationJob, listener: Listener | None = None) -> Generation:
         """Answer by what the prompt asks for."""
         if self._is_closed:
             raise ModelError("the engine is closed")
@@ -87,6 +97,10 @@ class PromptEngine:
         prompt = json.loads(bytes(job.tokens))
         text = self._answer(prompt, job)
         tokens = tuple(text.encode())[: job.sampling.max_tokens]
+        ranked = () if job.top_logprobs is None else rank(tokens, job.top_logprobs)
+        for end in range(1, len(tokens) if listener is not None else 0):
+            assert listener is not None
+            listener(bytes(tokens[:end]), ranked[:end])
         finish = "length" if len(tokens) < len(text.encode()) else "stop"
         if len(job.tokens) + len(tokens) > self._context_tokens:
             finish = "overflow"
@@ -97,6 +111,7 @@ class PromptEngine:
             margins=tuple(0.0005 if token % 64 == 0 else 0.25 for token in tokens),
             prompt_tokens=len(job.tokens),
             reused_tokens=len(self.jobs) % 7,
+            ranked=ranked,
         )
 
     def halt(self) -> None:
@@ -130,6 +145,16 @@ class PromptEngine:
             return f"I look it up.\nCALL {name} {json.dumps(asked)}"
         answer = {"return_type": "give_answer", "final_answer": f"It is {results[-1] if results else 'so'}"}
         return f"CALL Finish {json.dumps(answer)}"
+
+
+def rank(tokens: Sequence[int], count: int) -> tuple[RankedToken, ...]:
+    """Each byte is likely, the end of the text less so."""
+    found = [(bytes([token]), -0.125 * (token % 4 + 1)) for token in tokens]
+    others = ((b"<|end|>", -1.5), *((b"%d" % number, -2.0 - number) for number in range(count)))
+    return tuple(
+        RankedToken(piece=piece, logprob=value, top=((piece, value), *others)[:count])
+        for piece, value in found
+    )
 
 
 def sample(schema: Json) -> Json:

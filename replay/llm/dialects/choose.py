@@ -52,6 +52,10 @@ class CallForm(Protocol):
         """Parse a reply."""
         ...
 
+    def settle(self, text: str) -> str:
+        """Return what is certain of the words when a reply is not whole."""
+        ...
+
 
 class ModelDialect:
     """How one model is spoken to: a layout of conversations and a form of calls. Safe to share."""
@@ -95,6 +99,10 @@ class ModelDialect:
         """Split a reply into what is said and what is called."""
         reply = self.read(text)
         return reply.content, reply.tool_calls
+
+    def settle(self, text: str) -> str:
+        """Return the words that a reply beginning with this text begins with, whatever follows."""
+        return self._calls.settle(text)
 
 
 def choose_dialect(

@@ -98,6 +98,11 @@ class JsonCalls:
         read: list[CallText] = [call for call in calls if call is not None]
         return make_reply(value["text"], read)
 
+    def settle(self, text: str) -> str:
+        """Return the words of a reply that is not whole: all, unless it may become the documented object."""
+        words = text.strip()
+        return "" if words.startswith("{") else words
+
     def _write(self, message: Message, *, in_form: bool) -> Message:
         if message.role == "tool":
             values = {"name": message.name or "the call", "content": message.content or ""}

@@ -19,6 +19,7 @@ from replay.llm.dialects.replies import (
     MAX_CALLS,
     CallText,
     Reply,
+    before_mark,
     items_of,
     make_reply,
     read_call,
@@ -39,6 +40,8 @@ class NativeForm(Record, frozen=True, kw_only=True):
 
     name: str
     read: Callable[[str], Reply]
+    settle: Callable[[str], str]
+    """Words at the beginning of a text that are the reply's, whatever follows."""
     arguments: str = "arguments"
     """What the member with the arguments is called."""
     before: str = ""
@@ -88,6 +91,10 @@ class NativeCalls:
     def read(self, text: str) -> Reply:
         """Parse a reply."""
         return self._form.read(text)
+
+    def settle(self, text: str) -> str:
+        """Return the words of a reply that is not whole, as far as nothing to come can change them."""
+        return self._form.settle(text).strip()
 
 
 def _read_marked(text: str) -> Reply:
@@ -145,6 +152,20 @@ def _read_list(text: str) -> Reply:
     return make_reply(words, calls)
 
 
+def _settle_marked(text: str) -> str:
+    return before_mark(text, "<tool_call>")
+
+
+def _settle_objects(text: str) -> str:
+    begun = text.lstrip()
+    may_be_tag = _TAG.startswith(begun) or begun.startswith(_TAG)
+    return "" if may_be_tag or begun.startswith("{") else text
+
+
+def _settle_list(text: str) -> str:
+    return "" if text.lstrip().startswith("[") else before_mark(text, _LIST_TAG)
+
+
 def _read_item(text: str) -> CallText | None:
     return read_call(text, beside=("id",))
 
@@ -154,8 +175,14 @@ def _looks_like_call(text: str) -> bool:
 
 
 FORMS: Final = (
-    NativeForm(name="hermes", read=_read_marked, before="<tool_call>\n", after="\n</tool_call>"),
-    NativeForm(name="llama3", read=_read_objects, arguments="parameters"),
-    NativeForm(name="mistral", read=_read_list, can_demand=False),
+    NativeForm(
+        name="hermes",
+        read=_read_marked,
+        settle=_settle_marked,
+        before="<tool_call>\n",
+        after="\n</tool_call>",
+    ),
+    NativeForm(name="llama3", read=_read_objects, settle=_settle_objects, arguments="parameters"),
+    NativeForm(name="mistral", read=_read_list, settle=_settle_list, can_demand=False),
 )
 """In the order in which they are tried."""

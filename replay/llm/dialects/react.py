@@ -79,6 +79,17 @@ class ReactCalls:
         thought = "\n".join(lines[:action]).strip().removeprefix(_THOUGHT)
         return make_reply(thought, [(name, arguments)])
 
+    def settle(self, text: str) -> str:
+        """Return the words of a reply that is not whole: what comes before a line that may be an action."""
+        begun = text.lstrip()
+        if begun.startswith(_THOUGHT) or _THOUGHT.startswith(begun):
+            return ""  # the mark is left out of a thought and kept in a reply that cannot be read
+        lines = text.split("\n")
+        action = next((i for i, line in enumerate(lines) if line.strip().startswith(_ACTION)), len(lines))
+        if action == len(lines) and _ACTION.startswith(lines[-1].strip()):
+            action -= 1
+        return "\n".join(lines[:action]).strip()
+
 
 def _first_object(text: str) -> str | None:
     if not text.startswith("{"):

@@ -18,6 +18,7 @@ __all__ = [
     "TEXT",
     "CallText",
     "Reply",
+    "before_mark",
     "items_of",
     "make_reply",
     "members_of",
@@ -59,6 +60,15 @@ def make_reply(content: str, calls: list[CallText], *, malformed: bool = False) 
     )
     state = MALFORMED if malformed else CALLS if numbered else TEXT
     return Reply(content=content.strip() or None, tool_calls=numbered, state=state)
+
+
+def before_mark(text: str, mark: str) -> str:
+    """Return what stands before the first mark, or before an end of the text that may become one."""
+    found = text.find(mark)
+    if found >= 0:
+        return text[:found]
+    ends = range(min(len(mark) - 1, len(text)), 0, -1)
+    return text[: len(text) - next((size for size in ends if text.endswith(mark[:size])), 0)]
 
 
 def read_call(

@@ -12,18 +12,17 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from replay.core.errors import InputError
+from replay.core.logprobs import MOST_LOGPROBS, RankedToken
 from replay.core.types import Record, Sampling
 
 __all__ = [
     "FINISH_LENGTH",
     "FINISH_OVERFLOW",
     "FINISH_STOP",
-    "MOST_LOGPROBS",
     "EngineSettings",
     "Generation",
     "GenerationJob",
     "Listener",
-    "RankedToken",
 ]
 
 FINISH_STOP: Final = "stop"
@@ -32,9 +31,6 @@ FINISH_LENGTH: Final = "length"
 """The token budget of the job was used up: truncated, never a complete answer."""
 FINISH_OVERFLOW: Final = "overflow"
 """The context is full (or the prompt alone is larger): truncated, and nothing was shifted out to go on."""
-
-MOST_LOGPROBS: Final = 20
-"""Alternatives of one token that can be asked for; as many as the APIs that have them give."""
 
 _LARGEST_CONTEXT: Final = 1 << 20
 """No known model is trained on more tokens; larger values are mistakes and would only fail to allocate."""
@@ -71,16 +67,6 @@ class GenerationJob(Record, frozen=True, kw_only=True):
     """True: hash the logits of every generated position (costs a few percent)."""
     top_logprobs: int | None = None
     """Rank each token beside so many alternatives; None: rank none."""
-
-
-class RankedToken(Record, frozen=True, kw_only=True):
-    """A token of the text, and what the model thought of it; see `ranking`."""
-
-    piece: bytes
-    """What it adds to the text."""
-    logprob: float
-    top: tuple[tuple[bytes, float], ...] = ()
-    """The likeliest tokens, control tokens spelled out, with the log-probability of each."""
 
 
 Listener = Callable[[bytes, Sequence[RankedToken]], None]

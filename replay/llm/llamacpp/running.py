@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from replay.core.errors import InternalError, ReplayError
+from replay.core.logprobs import RankedToken
 from replay.llm.llamacpp.context import Span
 from replay.llm.llamacpp.jobs import (
     FINISH_LENGTH,
@@ -16,7 +17,6 @@ from replay.llm.llamacpp.jobs import (
     Generation,
     GenerationJob,
     Listener,
-    RankedToken,
 )
 from replay.llm.llamacpp.model import Model
 from replay.llm.llamacpp.output import Output

@@ -10,6 +10,7 @@ import pytest
 
 from replay.core.costs import CostMeter
 from replay.core.errors import GrammarError, HistoryError, ModelError
+from replay.core.logprobs import RankedToken, read_logprobs
 from replay.core.types import (
     ChatRequest,
     Completion,
@@ -21,7 +22,7 @@ from replay.core.types import (
     ToolCall,
     ToolSpec,
 )
-from replay.llm.llamacpp.jobs import Generation, GenerationJob
+from replay.llm.llamacpp.jobs import Generation, GenerationJob, Listener
 from replay.llm.local import LocalModel, LocalWeights, Voice
 from tests.support.models import make_identity
 
@@ -43,10 +44,16 @@ class StubEngine:
         """One token a character."""
         return tuple(map(ord, text))
 
-    def generate(self, job: GenerationJob) -> Generation:
+    def generate(self, job: GenerationJob, listener: Listener | None = None) -> Generation:
         """Say it."""
         self.jobs.append(job)
+        data = self._text.encode()
+        for end in range(1, len(data) if listener is not None else 0):
+            assert listener is not None
+            listener(data[:end], ())
+        ranked = tuple(RankedToken(piece=bytes([byte]), logprob=-0.5) for byte in data)
         return Generation(
+            ranked=() if job.top_logprobs is None else ranked,
             tokens=tuple(map(ord, self._text)),
             text=self._text,
             finish=self._finish,
@@ -90,6 +97,10 @@ class StubDialect:
         """Split."""
         names = [word[:-2] for word in text.split() if word.endswith("()")]
         return (None if names else text), tuple(ToolCall(id="call_0", name=n, arguments="{}") for n in names)
+
+    def settle(self, text: str) -> str:
+        """Whole words before one that may be a call."""
+        return text.partition("(")[0].rpartition(" ")[0]
 
 
 def make_model(
@@ -276,3 +287,29 @@ def test_schemas_are_compiled_once() -> None:
     for number in range(300):
         weights.compile({"type": "string", "maxLength": number + 1})
     assert weights.compile(SCHEMA) == weights.compile(SCHEMA)
+
+
+def test_log_probabilities_come_on_request() -> None:
+    """Asked for they are in the detail, with how many alternatives; else nothing is."""
+    found = read_logprobs(complete(make_model(), top_logprobs=0).detail)
+    assert found is not None
+    assert (0, b"hello") == (found.top, b"".join(token.piece for token in found.tokens))
+    assert read_logprobs(complete(make_model()).detail) is None
+
+
+def test_a_listener_hears_words_that_stay() -> None:
+    """Characters whole, and nothing of what may become a call; the answer is the same."""
+    heard: list[str] = []
+    model = make_model(StubEngine("one d\u00e9j\u00e0 now()"))
+    told = model.complete(make_request(), seed=7, trial=0, listener=lambda text, _: heard.append(text))
+    assert told == complete(model)
+    assert ["", "one", "one d\u00e9j\u00e0"] == list(dict.fromkeys(heard))
+
+
+def test_a_listener_hears_a_constrained_text_as_it_is() -> None:
+    """What is held to a schema is no call, whatever it looks like."""
+    heard: list[str] = []
+    model = make_model(StubEngine('{"ok": true}'))
+    request = make_request(response_schema=SCHEMA)
+    model.complete(request, seed=7, trial=0, listener=lambda text, _: heard.append(text))
+    assert ['{"ok": true}'[:end] for end in range(1, 12)] == heard

@@ -11,7 +11,7 @@ import pytest
 from replay.core.types import ChatRequest, Message, Role
 from replay.llm.dialects.choose import choose_dialect
 from replay.llm.guarding import Guard
-from replay.llm.llamacpp.jobs import Generation, GenerationJob
+from replay.llm.llamacpp.jobs import Generation, GenerationJob, Listener
 from replay.llm.local import Voice
 from tests.support.data import GOLDEN
 from tests.support.weights import need_binding, need_model
@@ -78,7 +78,7 @@ class _Tokenizer:
     def __init__(self, model: Any) -> None:
         self.tokenize = model.tokenize
 
-    def generate(self, job: GenerationJob) -> Generation:
+    def generate(self, job: GenerationJob, listener: Listener | None = None) -> Generation:
         raise AssertionError(job)
 
     def halt(self) -> None:

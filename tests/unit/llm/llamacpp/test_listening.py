@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from replay.core.errors import InputError, ModelError
+from replay.core.logprobs import RankedToken
 from replay.core.types import Sampling
 from replay.llm.llamacpp.engine import EngineSettings, GenerationJob, LocalEngine
-from replay.llm.llamacpp.jobs import RankedToken
 from replay.llm.llamacpp.output import Output
 from tests.support.tiny_gguf import write_tiny_llama
 from tests.support.weights import need_binding
