@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_to"]
 
+NOTHING_NEW_EXIT: Final = 1
+"""A recording that recorded nothing, as of `replay run`."""
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the command."""
@@ -33,7 +36,8 @@ def serve(
         list[str] | None, typer.Option(help="A further name that the Host header may hold; may be repeated.")
     ] = None,
     mode: Annotated[
-        str, typer.Option(help="strict: recorded answers only. replay: also simulate.")
+        str,
+        typer.Option(help="strict: recorded answers only. replay: also simulate. record: ask upstreams too."),
     ] = "replay",
     rules: Annotated[str, typer.Option(help="Calling rules of /virtual: compat or strict.")] = "compat",
     workers: Annotated[int, typer.Option(min=1, max=64, help="Processes that serve.")] = 1,
@@ -49,9 +53,14 @@ def serve(
     upstream: Annotated[
         list[str] | None,
         typer.Option(
-            help="NAME=ORIGIN: serve exchanges recorded from ORIGIN at /http/NAME/; may be repeated."
+            help="TOML file of live upstreams, for record mode. NAME=ORIGIN: serve exchanges recorded from "
+            "ORIGIN at /http/NAME/. May be repeated."
         ),
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder that record mode writes new answers to, as an overlay.")
+    ] = None,
+    keep_errors: opt.KeepErrors = False,
     context: opt.ContextTokens = 4096,
     threads: opt.Threads = 0,
     allow_unpinned: opt.AllowUnpinned = False,
@@ -102,7 +111,13 @@ def _execute(request: ServeRequest, screen: Screen) -> int:
         screen.say(f"serving    {facts['archive']} at {facts['address']}")
         screen.flush()
 
-    folder = run(request, tell=tell)
-    if folder is not None:
-        screen.say(f"log        {folder}")
+    report = run(request, tell=tell)
+    if report.log:
+        screen.say(f"log        {report.log}")
+    if not report.overlay:
+        return 0
+    screen.say(f"overlay    {report.overlay}  {report.recorded} new")
+    if not report.recorded:
+        screen.log("replay: nothing was recorded; what was asked for was recorded before, or it failed")
+        return NOTHING_NEW_EXIT
     return 0

@@ -19,6 +19,8 @@ NAMES: Final = (
     "http_misses",
     "completions",
     "completion_misses",
+    "recorded",
+    "upstream_failures",
 )
 """Every counter, in its fixed place."""
 
@@ -34,6 +36,8 @@ _HELP: Final = {
     "http_misses": "REST requests that nothing answers.",
     "completions": "Completions given.",
     "completion_misses": "Completions that nothing answers.",
+    "recorded": "New answers that were written down in record mode.",
+    "upstream_failures": "Requests that a live upstream gave no answer to.",
 }
 
 

@@ -2,7 +2,8 @@
 
 A client is pointed here with a base URL. A request stands alone and gets the first recorded answer, unless it
 names a session in the header `X-Replay-Session`: the requests of one session get their recorded answers one
-after another, as the live service gave them.
+after another, as the live service gave them. Whether a service that was not recorded is asked is not known
+here; what it failed to answer has the header `X-Replay-Failure`.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from replay.server.counters import Counters
 from replay.server.virtual_api import MISS_HEADER, RequestLog
 from replay.server.wire import RefusalError, read_body, send_json
 
-__all__ = ["PREFIX", "Asked", "Found", "HttpApi", "HttpSources"]
+__all__ = ["FAILURE_HEADER", "PREFIX", "Asked", "Found", "HttpApi", "HttpSources"]
 
 PREFIX: Final = "/http/"
 SESSION: Final = b"x-replay-session"
+FAILURE_HEADER: Final = "x-replay-failure"
+"""Says in one word how a live service failed; what comes with it is not recorded as an answer."""
 _MAX_SESSION: Final = 128
+_BODILESS: Final = frozenset({204, 205, 304})
 _MISS_STATUS: Final = 502
 """Nothing was recorded: never a status of the service itself, which a client would take for its answer."""
 
@@ -42,19 +46,22 @@ class Asked(NamedTuple):
 
 
 class Found(NamedTuple):
-    """One recorded answer."""
+    """One answer, or how a live service failed to give one."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
     parts: tuple[bytes, ...]
     step: Step
+    counters: tuple[str, ...] = ("http_hits",)
+    stop: str = "finished"
+    detail: str = ""
 
 
 class HttpSources(Protocol):
     """Who answers."""
 
     def answer(self, asked: Asked) -> Found:
-        """Answer from records. Raises MissError, explained."""
+        """Answer, and return once that can be repeated. Raises MissError, explained."""
         ...
 
 
@@ -80,8 +87,9 @@ class HttpApi:
             return
         except CanonicalError as error:
             raise RefusalError(400, f"the request cannot be looked up: {error}") from None
-        self._counters.add("http_hits")
-        self._write(found.step)
+        for name in found.counters:
+            self._counters.add(name)
+        self._write(found.step, stop=found.stop, detail=found.detail)
         await _send(send, found, is_head=asked.method == "HEAD")
 
     async def _read(self, scope: Scope, receive: Receive) -> Asked:
@@ -120,10 +128,19 @@ def _headers(raw: Iterable[tuple[bytes, bytes]]) -> list[tuple[str, str]]:
 
 
 async def _send(send: Send, found: Found, *, is_head: bool) -> None:
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in found.headers]
-    if len(found.parts) == 1 and not is_head:
+    headers = [(_wire(name), _wire(value)) for name, value in found.headers]
+    has_body = not is_head and found.status not in _BODILESS and found.status >= 200
+    if len(found.parts) == 1 and has_body:
         headers.append((b"content-length", b"%d" % len(found.parts[0])))
     await send({"type": "http.response.start", "status": found.status, "headers": headers})
-    for part in () if is_head else found.parts:
+    for part in found.parts if has_body else ():
         await send({"type": "http.response.body", "body": part, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
+
+
+def _wire(text: str) -> bytes:
+    """Write a part of a header byte for byte, or in UTF-8 where it was read as that."""
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        return text.encode()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, Protocol
 
 from starlette.concurrency import run_in_threadpool
@@ -22,7 +22,7 @@ from replay.server.counters import Counters
 from replay.server.fields import BodyFaultError, read_fields
 from replay.server.wire import header_of, read_body, send_answer, send_json, to_json
 
-__all__ = ["MISS_HEADER", "CallRules", "CallSources", "RequestLog", "Virtual"]
+__all__ = ["MISS_HEADER", "CallRules", "CallSources", "Found", "RequestLog", "Virtual", "write_result"]
 
 MISS_HEADER: Final = b"x-replay-miss"
 """Holds the key of what was not recorded; a miss is otherwise an answer like any other, with status 200."""
@@ -31,6 +31,7 @@ _KEPT: Final = 8_192
 _KEPT_BYTES: Final = 32 * 1024 * 1024
 _LONGEST_KEPT: Final = 256 * 1024
 _METHOD: Final = "POST"
+_MISSES: Final = "virtual_misses"
 
 
 class CallRules(Protocol):
@@ -41,11 +42,21 @@ class CallRules(Protocol):
         ...
 
 
+class Found(NamedTuple):
+    """An answer from records."""
+
+    body: bytes
+    """As it is sent."""
+    provenance: Provenance
+    read: Callable[[], ToolResult]
+    """Reads it whole, for whoever writes it down."""
+
+
 class CallSources(Protocol):
     """Who answers calls."""
 
-    def find(self, request: CallRequest) -> ToolResult | None:
-        """Answer from records, or None."""
+    def hit(self, request: CallRequest) -> Found | None:
+        """Answer from records, or None. Called on the event loop, so it must not wait for anything."""
         ...
 
     def resolve(self, request: CallRequest) -> ToolResult:
@@ -64,10 +75,11 @@ class RequestLog(Protocol):
 class _Held(NamedTuple):
     body: bytes
     counter: str
-    step: Step
-    stop: str
-    detail: str
-    headers: tuple[tuple[bytes, bytes], ...]
+    step: Step | None
+    """What is written down; nothing for a hit where nobody writes."""
+    stop: str = "finished"
+    detail: str = ""
+    headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
 class Virtual:
@@ -81,13 +93,19 @@ class Virtual:
         counters: Counters,
         log: RequestLog | None = None,
         max_body: int,
+        keeps_misses: bool = True,
     ) -> None:
-        """Answer calls by these rules from these sources. max_body: bytes of one request."""
+        """Answer calls by these rules from these sources.
+
+        max_body: bytes of one request.
+        keeps_misses: whether a miss stays one; False where somebody is asked again.
+        """
         self._rules = rules
         self._sources = sources
         self._counters = counters
         self._log = log
         self._max_body = max_body
+        self._keeps_misses = keeps_misses
         self._kept: OrderedDict[tuple[bytes, bytes | None], _Held] = OrderedDict()
         self._kept_bytes = 0
 
@@ -108,9 +126,10 @@ class Virtual:
                 await send_json(send, {"detail": fault.detail}, status=422)
                 return
             held = await self._answer(fields)
-            self._keep((body, media), held)
+            if self._keeps_misses or held.counter != _MISSES:
+                self._keep((body, media), held)
         self._counters.add(held.counter)
-        if self._log is not None:
+        if self._log is not None and held.step is not None:
             self._log.write(held.step, stop=held.stop, detail=held.detail)
         await send_answer(send, held.body, headers=held.headers)
 
@@ -119,22 +138,16 @@ class Virtual:
         if isinstance(read, dict):
             return _by_rule(fields, read)
         try:
-            result = self._sources.find(read)
-            if result is None:
-                result = await run_in_threadpool(self._sources.resolve, read)
+            found = self._sources.hit(read)
+            if found is not None:
+                step = None if self._log is None else _step(fields, read, found.read())
+                return _Held(found.body, _counter(found.provenance), step)
+            result = await run_in_threadpool(self._sources.resolve, read)
         except MissError as error:
             return _miss(error)
         except CanonicalError as error:
             return _by_rule(fields, {"error": f"Tool input refused: {error}", "response": ""})
-        is_simulated = result.provenance in (Provenance.SIMULATED, Provenance.GENERATED)
-        return _Held(
-            to_json(_value_of(result)),
-            "virtual_simulated" if is_simulated else "virtual_hits",
-            CallStep(call=read.call or _written(fields), tool=read.tool, result=result),
-            "finished",
-            "",
-            (),
-        )
+        return _Held(write_result(result), _counter(result.provenance), _step(fields, read, result))
 
     def _keep(self, place: tuple[bytes, bytes | None], held: _Held) -> None:
         # A rough size: answer, request, and the answer once more in the step.
@@ -148,11 +161,20 @@ class Virtual:
             self._kept_bytes -= 3 * len(old.body) + len(body)
 
 
+def _counter(provenance: Provenance) -> str:
+    is_made = provenance in (Provenance.SIMULATED, Provenance.GENERATED)
+    return "virtual_simulated" if is_made else "virtual_hits"
+
+
+def _step(fields: Mapping[str, str | dict[str, Json]], read: CallRequest, result: ToolResult) -> CallStep:
+    return CallStep(call=read.call or _written(fields), tool=read.tool, result=result)
+
+
 def _by_rule(fields: Mapping[str, str | dict[str, Json]], answer: dict[str, Json]) -> _Held:
     text = to_json(answer).decode()
     result = ToolResult(content=text, provenance=Provenance.WORLD, is_error=bool(answer.get("error")))
     step = CallStep(call=_written(fields), tool="", result=result)
-    return _Held(text.encode(), "virtual_errors", step, "finished", "", ())
+    return _Held(text.encode(), "virtual_errors", step)
 
 
 def _miss(error: MissError) -> _Held:
@@ -161,7 +183,7 @@ def _miss(error: MissError) -> _Held:
     answer = {"error": f"Replay miss error: {error}", "response": ""}
     step = NoteStep(name="miss", data=want)
     headers = ((MISS_HEADER, str(key).encode()),)
-    return _Held(to_json(answer), "virtual_misses", step, "tool-miss", str(error), headers)
+    return _Held(to_json(answer), _MISSES, step, "tool-miss", str(error), headers)
 
 
 def _written(fields: Mapping[str, str | dict[str, Json]]) -> ToolCall:
@@ -172,19 +194,17 @@ def _written(fields: Mapping[str, str | dict[str, Json]]) -> ToolCall:
     return ToolCall(id=f"call_{digest('virtual-call', [name, text])[7:19]}", name=name, arguments=text)
 
 
-def _value_of(result: ToolResult) -> Json:
-    """The value that is sent: a recorded JSON value, or what upstream's parser makes of a recorded text.
+def write_result(result: ToolResult) -> bytes:
+    """Write what is sent: a recorded JSON value, or what upstream's parser makes of a recorded text.
 
     A text that is no JSON is sent as a JSON string; so is one whose value no JSON can carry (NaN).
     """
     body = result.body
     if isinstance(body, dict) and body.keys() == {"base64"}:
-        return result.content
+        return to_json(result.content)
     if not isinstance(body, str) or body != result.content:
-        return body
+        return to_json(body)
     try:
-        value = json.loads(body)
-        to_json(value)
+        return to_json(json.loads(body))
     except (ValueError, RecursionError):
-        return body
-    return value
+        return to_json(body)

@@ -23,7 +23,16 @@ from replay.core.errors import CanonicalError, DamagedError, InputError
 from replay.core.types import CallRequest, Json, Record
 from replay.tools.keys import recipe_for
 
-__all__ = ["HTTP", "NOT_IN_HTTP_KEY", "HttpAnswer", "HttpKeys", "HttpRequest", "read_answer", "write_answer"]
+__all__ = [
+    "CREDENTIAL_HEADERS",
+    "HTTP",
+    "NOT_IN_HTTP_KEY",
+    "HttpAnswer",
+    "HttpKeys",
+    "HttpRequest",
+    "read_answer",
+    "write_answer",
+]
 
 HTTP: Final = "http"
 """Benchmark namespace of exchanges that belong to no benchmark."""
@@ -72,6 +81,9 @@ NOT_IN_HTTP_KEY: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Header names (globs, lower case) that are left out of a key, each with its reason."""
+
+CREDENTIAL_HEADERS: Final = tuple(glob for glob, why in NOT_IN_HTTP_KEY.items() if why == _WHO)
+"""Those of them that say who asks, and so hold secrets."""
 
 _NOT_SERVED: Final = frozenset(
     {"connection", "keep-alive", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade"}

@@ -23,7 +23,10 @@ from replay.tools.exchange import HttpAnswer
 from replay.tools.redaction import API_KEYS, CREDENTIALS, MASK, PASSWORDS, Redaction, find_secrets, scrub
 from replay.tools.stream_masking import mask_events
 
-__all__ = ["Secrets"]
+__all__ = ["DECLARED", "Secrets", "tells"]
+
+DECLARED: Final = "declared"
+"""Name of the rule for fields that an upstream's file names."""
 
 _SHORTEST: Final = 6
 """Characters of a value that may be looked for everywhere; shorter ones occur by chance."""
@@ -60,7 +63,7 @@ class Secrets:
         own = frozenset(field.lower().translate(str.maketrans("", "", "-_. ")) for field in fields)
         self.rules: tuple[Redaction, ...] = (CREDENTIALS, API_KEYS, PASSWORDS)
         if own:
-            self.rules += (Redaction(name="declared", fields=own, reason="named by the upstream's file"),)
+            self.rules += (Redaction(name=DECLARED, fields=own, reason="named by the upstream's file"),)
         long = {value for value in values if len(value) >= _SHORTEST and value not in MASK}
         self._values = tuple(sorted(long))
         self._written = _written_as(self._values)
@@ -102,7 +105,7 @@ class Secrets:
             return msgspec.structs.replace(answer, headers=headers, body=self.mask_body(text).encode())
         events = [part.decode("utf-8", "surrogateescape") for part in answer.parts]
         found = [value for event in events for value in _event_fields(event, self.rules)]
-        written, telling = self._with(found), [value for value in found if _tells(value)]
+        written, telling = self._with(found), [value for value in found if tells(value)]
         plain = [_replace(_mask_in_place(event, found, self.rules), written) for event in events]
         masked = mask_events(plain, (*self._values, *telling))
         parts = [event.encode("utf-8", "surrogateescape") for event in masked]
@@ -121,12 +124,12 @@ class Secrets:
         return body
 
     def _with(self, found: Iterable[str]) -> tuple[_Spelling, ...]:
-        more = {value for value in found if _tells(value)}
+        more = {value for value in found if tells(value)}
         return (*self._written, *_written_as(more)) if more else self._written
 
 
-def _tells(value: str) -> bool:
-    """Whether a field's value may be looked for everywhere: `string` and `required` are documents' words."""
+def tells(value: str) -> bool:
+    """Tell whether a field's value may be looked for everywhere: `string` and `required` are just words."""
     return len(value) >= _TELLING and not value.isalpha() and value not in MASK
 
 

@@ -11,18 +11,25 @@ from typing import Final
 import msgspec
 
 from replay.core.errors import InputError, MissingExtraError, UsageError
-from replay.core.types import Json, Mode, Record
+from replay.core.types import Digest, Json, Mode, Record
+from replay.store.archive.manifest import ArchiveFacts, check_facts
+from replay.tools.exchange import HTTP
 from replay.tools.simulator import describe_simulator
+from replay.tools.upstreams import OPENAI, load_upstreams, read_sent_always
 from replay.wiring.candidates import choose_role
 from replay.wiring.casting import find_models
 from replay.wiring.library import LibraryPaths, find_archive, locate_stores, open_library
 from replay.wiring.requests import FINDER
 from replay.wiring.roles import ModelPlan, ModelWish, RolePlan
 
-__all__ = ["ServePlan", "ServeRequest", "prepare_server", "serve"]
+__all__ = ["STABLETOOLBENCH", "ServePlan", "ServeReport", "ServeRequest", "prepare_server", "serve"]
 
 _MIB: Final = 1024 * 1024
 _WORK: Final = "replay.wiring.serving_work"
+_FIRST_VERSION: Final = "1"
+"""Of an archive that a recording begins."""
+STABLETOOLBENCH: Final = "stabletoolbench"
+"""Benchmark whose calls come to /virtual."""
 
 
 class ServeRequest(Record, frozen=True, kw_only=True):
@@ -44,7 +51,11 @@ class ServeRequest(Record, frozen=True, kw_only=True):
     """Local models that answer at /v1."""
     simulator_model: str = ""
     upstreams: tuple[str, ...] = ()
-    """NAME=ORIGIN words: what an upstream that was recorded by its origin is called under /http/."""
+    """NAME=ORIGIN words: what an upstream that was recorded by its origin is called under /http/. One word
+    may be the TOML file of live upstreams: asked in record mode, their secrets masked in every mode."""
+    out: str = ""
+    """Folder whose overlay record mode writes."""
+    keep_errors: bool = False
     home: str = ""
     bases: tuple[str, ...] = ()
     context_tokens: int = 4096
@@ -67,6 +78,21 @@ class ServePlan(Record, frozen=True, kw_only=True):
     models: tuple[ModelPlan, ...] = ()
     simulator: RolePlan | None = None
     upstreams: dict[str, str] = msgspec.field(default_factory=dict)
+    """Origin by the name under /http/."""
+    upstream_file: str = ""
+    out: str = ""
+    keep_errors: bool = False
+
+
+class ServeReport(Record, frozen=True, kw_only=True):
+    """What a server leaves behind."""
+
+    log: str = ""
+    """Run directory of the request log, if there is one."""
+    overlay: str = ""
+    """What record mode wrote."""
+    recorded: int = 0
+    """How many answers of it are new."""
 
 
 def prepare_server(request: ServeRequest) -> ServePlan:
@@ -74,11 +100,12 @@ def prepare_server(request: ServeRequest) -> ServePlan:
 
     Errors:  those of opening; UsageError for options that do not fit; ModelError for a model that is absent.
     """
-    _check(request)
+    file, origins = _read_upstreams(request.upstreams)
+    _check(request, file)
     home = Path(request.home) if request.home else None
-    paths, _ = locate_stores(
-        find_archive(request.archive), home=home, bases=[Path(base) for base in request.bases]
-    )
+    paths = _locate(request, home)
+    if file:
+        _check_upstreams(file, paths.benchmark, request.mode)
     wish = ModelWish(
         home=home,
         jobs=request.workers,
@@ -106,12 +133,15 @@ def prepare_server(request: ServeRequest) -> ServePlan:
         log=request.log,
         models=tuple(find(name.removeprefix("model:")) for name in request.models),
         simulator=simulator,
-        upstreams=_read_upstreams(request.upstreams),
+        upstreams=origins,
+        upstream_file=file,
+        out=request.out,
+        keep_errors=request.keep_errors,
     )
 
 
-def serve(request: ServeRequest, *, tell: Callable[[dict[str, Json]], None]) -> Path | None:
-    """Serve until SIGINT or SIGTERM; return the run directory of the request log, if there is one.
+def serve(request: ServeRequest, *, tell: Callable[[dict[str, Json]], None]) -> ServeReport:
+    """Serve until SIGINT or SIGTERM.
 
     tell: called once requests are accepted, with the address and what is served.
     Errors:  those of preparing; InputError for a port in use; MissingExtraError without the packages.
@@ -126,30 +156,78 @@ def serve(request: ServeRequest, *, tell: Callable[[dict[str, Json]], None]) -> 
             expected="the extra `serve`",
             next_step="pip install 'replay-bench[serve]'",
         ) from None
-    folder: Path | None = work.run(request, prepare_server(request), tell=tell)
-    return folder
+    report: ServeReport = work.run(request, prepare_server(request), tell=tell)
+    return report
 
 
-def _check(request: ServeRequest) -> None:
-    if request.mode is Mode.RECORD:
-        raise UsageError(
-            "a server over a sealed archive does not record",
-            where="--mode record",
-            expected="strict or replay",
-        )
+def _check(request: ServeRequest, file: str) -> None:
     if request.rules not in ("compat", "strict"):
         raise UsageError(f"unknown rules {request.rules!r}", where="--rules", expected="compat or strict")
     if request.mode is Mode.STRICT and request.models:
         raise UsageError(
             "a strict server computes nothing", where="--model", expected="--mode replay with a local model"
         )
+    if request.mode is not Mode.RECORD:
+        if request.out or request.keep_errors:
+            raise UsageError(
+                "only a recording server writes answers",
+                where="--out" if request.out else "--keep-errors",
+                expected="--mode record --upstream FILE.toml --out FOLDER",
+            )
+    elif not file or not request.out:
+        missing = (
+            "--out FOLDER, where answers are written" if file else "--upstream FILE.toml, which is asked"
+        )
+        raise UsageError("a recording server is not whole", where="--mode record", expected=missing)
+    elif request.workers != 1:
+        raise UsageError(
+            "one process records: its overlay has one writer", where="--workers", expected="--workers 1"
+        )
 
 
-def _read_upstreams(words: tuple[str, ...]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _locate(request: ServeRequest, home: Path | None) -> LibraryPaths:
+    """Find the archive; record mode may begin one that is not there yet."""
+    archive = find_archive(request.archive)
+    if request.mode is not Mode.RECORD or archive.exists():
+        return locate_stores(archive, home=home, bases=[Path(base) for base in request.bases])[0]
+    if not archive.parent.is_dir():
+        raise InputError("no such folder", where=str(archive.parent), expected="a folder for the archive")
+    facts = check_facts(ArchiveFacts(name=archive.stem, version=_FIRST_VERSION, benchmark=HTTP))
+    return LibraryPaths(
+        stores=(), root=Digest(""), name=facts.name, version=facts.version, benchmark=facts.benchmark
+    )
+
+
+def _check_upstreams(file: str, benchmark: str, mode: Mode) -> None:
+    """Read the file and every secret that it names, before anybody waits for an answer."""
+    if benchmark not in (HTTP, STABLETOOLBENCH):
+        raise UsageError(
+            f"requests to a server are not recorded for {benchmark!r}",
+            where=f"--upstream {file}",
+            expected=f"an archive of {HTTP} exchanges or of {STABLETOOLBENCH}",
+            next_step="replay run ARCHIVE --mode record --upstream FILE.toml plays a candidate",
+        )
+    if mode is not Mode.RECORD and benchmark != HTTP:
+        raise UsageError(
+            "only a recording server asks upstreams", where=f"--upstream {file}", expected="--mode record"
+        )
+    found = load_upstreams(Path(file), needs_routes=benchmark != HTTP)
+    for upstream in found.values():
+        read_sent_always(upstream)
+    if benchmark != HTTP and all(upstream.kind == OPENAI for upstream in found.values()):
+        raise UsageError("no upstream of the file answers tools", where=file, expected="one of another kind")
+
+
+def _read_upstreams(words: tuple[str, ...]) -> tuple[str, dict[str, str]]:
+    """Tell the file of live upstreams from the names of recorded origins."""
+    file, found = "", {}
     for word in words:
         name, equals, origin = word.partition("=")
+        if not equals and not file:
+            file = word
+            continue
         if not equals or not name or "/" in name or not origin:
-            raise InputError(f"upstream {word!r}", where="--upstream", expected="NAME=ORIGIN")
+            expected = "NAME=ORIGIN, or one TOML file"
+            raise InputError(f"upstream {word!r}", where="--upstream", expected=expected)
         found[name] = origin.rstrip("/")
-    return found
+    return file, found

@@ -1,79 +1,213 @@
-"""Recorded REST exchanges for a server: sessions over one archive."""
+"""REST exchanges for a server: the services of an archive, the clients' sessions, answers from records."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import Final
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
 
-from replay.core.errors import InputError
+import msgspec
+
+from replay.core.canonical import canonical_bytes
+from replay.core.errors import DamagedError, InputError, MissError, RecordMissError
 from replay.core.trajectory import CallStep
-from replay.core.types import Provenance, SnapshotKind, ToolCall, ToolResult
+from replay.core.types import Json, Mode, Provenance, Record, SnapshotKind, ToolCall, ToolResult
 from replay.server.http_api import Asked, Found
-from replay.tools.exchange import HttpKeys, HttpRequest, write_answer
-from replay.tools.exchanges import Exchanges, ExchangeSession
+from replay.tools.callers import credentials_in_headers
+from replay.tools.exchange import HttpAnswer, HttpKeys, HttpRequest, write_answer
+from replay.tools.exchanges import Exchanges, ExchangeSession, Turn
+from replay.tools.masking import DECLARED, Secrets
 from replay.tools.misses import MissReporter
+from replay.tools.redaction import scrub
+from replay.tools.upstreams import Upstream, load_upstreams, read_sent_always
 from replay.wiring.library import Library
 from replay.wiring.serving import ServePlan
 
-__all__ = ["ArchiveExchanges"]
+__all__ = ["ArchiveExchanges", "Service", "Services", "Visit", "found_answer"]
 
-_MAX_SESSIONS: Final = 1_000
-"""Sessions that are remembered; the one that was quiet for longest starts anew."""
+_MOST: Final = 1_000
+"""Sessions, names of services and credentials that are remembered: clients may make up any number of them.
+
+The session that was quiet for longest starts anew.
+"""
+
+_Name = TypeVar("_Name")
+_Thing = TypeVar("_Thing")
+
+_RULES: Final = "upstreams"
+"""Table of what is particular to the keys of a service; id = name."""
 
 
-class ArchiveExchanges:
-    """Answers REST requests from one archive. Safe to share between threads."""
+class KeyRules(Record, frozen=True, kw_only=True):
+    """What is particular to the keys of one service: told when it is recorded, held to ever after."""
+
+    name: str
+    left_out: tuple[str, ...] = ()
+    """Globs of header names that say nothing of what is asked."""
+    secret_fields: tuple[str, ...] = ()
+
+
+class Service(NamedTuple):
+    """One service: its exchanges, and what must not be stored of it."""
+
+    exchanges: Exchanges
+    secrets: Secrets
+
+
+class Visit(NamedTuple):
+    """One request on its way."""
+
+    service: Service
+    session: ExchangeSession
+    request: HttpRequest
+    own: Secrets
+    """What tells who sends it."""
+
+    def look_up(self) -> Turn:
+        """Take the next turn of this request in its session."""
+        return self.session.look_up(self.request, mask=None if self.own.is_empty else self.own.mask_json)
+
+
+class Services:
+    """All services that clients may name. Safe to share between threads."""
 
     def __init__(self, plan: ServePlan, library: Library) -> None:
-        """Answer from this archive; upstreams are known by their recorded names or those of the plan."""
-        reporter = MissReporter(
-            library.store, archive=plan.library.name, tools=library.store.scopes(SnapshotKind.API)
-        )
-        self._exchanges = Exchanges(library.store, HttpKeys(), reporter)
-        self._origins = plan.upstreams
-        self._is_alone = plan.workers == 1
-        self._sessions: OrderedDict[str, ExchangeSession] = OrderedDict()
-        self._lock = threading.Lock()
+        """Know what the archive says of its services and, where a file was named, what that says.
 
-    def answer(self, asked: Asked) -> Found:
-        """Answer one request.
-
-        Errors:  MissError, explained; InputError for a session where several workers serve: each would count
-                 for itself.
+        Errors:  InputError when the file and the archive do not say the same of one.
         """
+        self._plan = plan
+        self._library = library
+        self._reporter = MissReporter(
+            library.store,
+            archive=plan.library.name,
+            tools=library.store.scopes(SnapshotKind.API),
+            error=RecordMissError if plan.mode is Mode.RECORD else MissError,
+        )
+        file = plan.upstream_file
+        self._described = load_upstreams(Path(file), needs_routes=False) if file else {}
+        self._sessions: OrderedDict[tuple[str, str], ExchangeSession] = OrderedDict()
+        self._services: OrderedDict[str, Service] = OrderedDict()
+        self._callers: OrderedDict[tuple[str, ...], Secrets] = OrderedDict()
+        self._lock = threading.Lock()
+        for upstream in self._described.values():
+            self._agree(upstream)
+
+    @property
+    def described(self) -> Mapping[str, Upstream]:
+        """The upstreams of the file, by name."""
+        return self._described
+
+    def visit(self, asked: Asked) -> Visit:
+        """Find the service and the session of a request.
+
+        Errors:  InputError for a session where several workers serve: each would count for itself.
+        """
+        if asked.session and self._plan.workers > 1:
+            where = f"X-Replay-Session: {asked.session}"
+            raise InputError("a session needs one worker", where=where, expected="--workers 1")
         request = HttpRequest(
-            upstream=self._origins.get(asked.upstream, asked.upstream),
+            upstream=self._plan.upstreams.get(asked.upstream, asked.upstream),
             method=asked.method,
             path=asked.path,
             query=asked.query,
             headers=asked.headers,
             body=asked.body,
         )
-        session = self._session(asked.session)
-        turn = session.look_up(request)
-        if turn.found is None:
-            raise session.miss(turn)
-        result = ToolResult(
-            content=write_answer(turn.found),
-            provenance=Provenance.RECORDED,
-            lookup="canonical",
-            key=turn.key,
-        )
-        call = ToolCall(id=f"call_{turn.key[7:19]}", name=turn.call.tool, arguments="")
-        step = CallStep(call=call, tool=turn.call.tool, result=result)
-        return Found(turn.found.status, turn.found.headers, turn.found.parts, step)
-
-    def _session(self, name: str) -> ExchangeSession:
-        if not name:
-            return self._exchanges.session("served")
-        if not self._is_alone:
-            raise InputError(
-                "a session needs one worker", where=f"X-Replay-Session: {name}", expected="--workers 1"
-            )
+        credentials = credentials_in_headers(request)
         with self._lock:
-            session = self._sessions.pop(name, None) or self._exchanges.session(name)
-            self._sessions[name] = session
-            if len(self._sessions) > _MAX_SESSIONS:
-                self._sessions.popitem(last=False)
-            return session
+            service = self._service(asked.upstream)
+            session = self._session(service, asked)
+            own = self._callers.pop(credentials, None) or Secrets(credentials)
+            _remember(self._callers, credentials, own)
+        return Visit(service, session, request, own)
+
+    def _session(self, service: Service, asked: Asked) -> ExchangeSession:
+        if not asked.session:
+            return service.exchanges.session("served")
+        place = (asked.upstream, asked.session)
+        session = self._sessions.pop(place, None) or service.exchanges.session(asked.session)
+        _remember(self._sessions, place, session)
+        return session
+
+    def _service(self, name: str) -> Service:
+        service = self._services.pop(name, None) or self._open(name)
+        _remember(self._services, name, service)
+        return service
+
+    def _open(self, name: str) -> Service:
+        rules = self._rules(name) or KeyRules(name=name)
+        upstream = self._described.get(name)
+        values = () if upstream is None else read_sent_always(upstream).secrets
+        secrets = Secrets(values, fields=rules.secret_fields)
+        exchanges = Exchanges(
+            self._library.store,
+            HttpKeys(left_out=rules.left_out, mask=partial(_mask, secrets)),
+            self._reporter,
+            overlay=None if self._library.store.overlay is None else self._library.store,
+            keep_errors=self._plan.keep_errors,
+            secrets=secrets,
+        )
+        return Service(exchanges, secrets)
+
+    def _rules(self, name: str) -> KeyRules | None:
+        row = self._library.store.row(_RULES, name)
+        try:
+            return None if row is None else msgspec.json.decode(row, type=KeyRules)
+        except msgspec.DecodeError as error:
+            raise DamagedError(f"the rules of {name!r} are none: {error}", where=f"table {_RULES}") from None
+
+    def _agree(self, upstream: Upstream) -> None:
+        """Write down what is particular to a service, and hold to what was written before."""
+        rules = KeyRules(name=upstream.name, left_out=upstream.left_out, secret_fields=upstream.secret_fields)
+        held, overlay = self._rules(upstream.name), self._library.store.overlay
+        if held not in (None, rules):
+            raise InputError(
+                f"upstream.{upstream.name} has other left_out or secret_fields than what was recorded of it",
+                where=self._plan.library.name,
+                expected=canonical_bytes(msgspec.to_builtins(held)).decode(),
+                next_step="record it under another name",
+            )
+        if held is None and overlay is not None:
+            overlay.put_table(_RULES, [(rules.name, canonical_bytes(msgspec.to_builtins(rules)))])
+
+
+class ArchiveExchanges:
+    """Answers REST requests from one archive. Safe to share between threads."""
+
+    def __init__(self, services: Services) -> None:
+        """Answer for these services."""
+        self._services = services
+
+    def answer(self, asked: Asked) -> Found:
+        """Answer one request. Raises MissError, explained."""
+        visit = self._services.visit(asked)
+        turn = visit.look_up()
+        if turn.found is None:
+            raise visit.session.miss(turn)
+        return found_answer(turn, turn.found)
+
+
+def found_answer(turn: Turn, answer: HttpAnswer, *, counter: str = "http_hits") -> Found:
+    """Make what a client gets of a recorded answer."""
+    result = ToolResult(
+        content=write_answer(answer), provenance=Provenance.RECORDED, lookup="canonical", key=turn.key
+    )
+    call = ToolCall(id=f"call_{turn.key[7:19]}", name=turn.call.tool, arguments="")
+    step = CallStep(call=call, tool=turn.call.tool, result=result)
+    return Found(answer.status, answer.headers, answer.parts, step, (counter,))
+
+
+def _remember(held: OrderedDict[_Name, _Thing], name: _Name, thing: _Thing) -> None:
+    """Put a thing last, and forget the one that was not asked for the longest."""
+    held[name] = thing
+    if len(held) > _MOST:
+        held.popitem(last=False)
+
+
+def _mask(secrets: Secrets, value: Json) -> Json:
+    """Take out known values and those of the fields that a file names; the others are the recipe's."""
+    return scrub(secrets.mask_json(value), (rule for rule in secrets.rules if rule.name == DECLARED))

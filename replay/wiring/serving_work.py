@@ -9,30 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableSequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from starlette.types import ASGIApp
 
 from replay.core.network import NetworkGuard
-from replay.core.types import Json
+from replay.core.types import Json, Mode
 from replay.server.application import make_application
 from replay.server.counters import Counters
 from replay.server.listening import bind, describe, run_server
 from replay.tools.exchange import HTTP
-from replay.wiring.library import Library, open_library
+from replay.wiring.library import Library
+from replay.wiring.overlays import OVERLAY, digest_overlay
 from replay.wiring.request_log import LogFolder
-from replay.wiring.serving import ServePlan, ServeRequest
+from replay.wiring.serving import STABLETOOLBENCH, ServePlan, ServeReport, ServeRequest
 from replay.wiring.serving_crew import run_crew, stop_with_parent
+from replay.wiring.serving_overlay import open_served, overlay_path
 from replay.wiring.serving_routes import make_chat_routes, make_http_routes, make_virtual_routes
 
 __all__ = ["open_routes", "run", "run_worker", "serve_worker"]
 
-VIRTUAL_BENCHMARK: Final = "stabletoolbench"
 
-
-def run(request: ServeRequest, plan: ServePlan, *, tell: Callable[[dict[str, Json]], None]) -> Path | None:
-    """Serve until SIGINT or SIGTERM; return the run directory of the request log, if there is one.
+def run(request: ServeRequest, plan: ServePlan, *, tell: Callable[[dict[str, Json]], None]) -> ServeReport:
+    """Serve until SIGINT or SIGTERM.
 
     Errors:  InputError for a port in use or a log that is taken.
     """
@@ -52,9 +52,19 @@ def run(request: ServeRequest, plan: ServePlan, *, tell: Callable[[dict[str, Jso
             counted = run_crew(serve_worker, work, plan.workers, started=lambda: tell(facts))
     finally:
         listener.close()
-    if log is None:
-        return None
-    archives = {plan.library.name: str(plan.library.root)}
+    folder = None if log is None else _finish(log, plan, counted)
+    return ServeReport(
+        log="" if folder is None else str(folder),
+        overlay=str(overlay_path(plan)) if plan.mode is Mode.RECORD else "",
+        recorded=counted["recorded"],
+    )
+
+
+def _finish(log: LogFolder, plan: ServePlan, counted: dict[str, int]) -> Path | None:
+    """Make a run of the log, over everything that answers came from."""
+    archives = {plan.library.name: str(plan.library.root)} if plan.library.root else {}
+    if plan.mode is Mode.RECORD:
+        archives[OVERLAY] = digest_overlay(overlay_path(plan))
     return log.finish(
         benchmark=plan.library.benchmark, archives=archives, attempts=counted["network_attempts"]
     )
@@ -80,9 +90,10 @@ def run_worker(
 ) -> dict[str, int]:
     """Serve in this process until it is told to stop; return what was counted."""
     with ExitStack() as stack:
-        library = stack.enter_context(open_library(plan.library))
-        guard = stack.enter_context(NetworkGuard())
-        counters = Counters(table, worker=worker, attempts=lambda: guard.attempts)
+        library = stack.enter_context(open_served(plan))
+        # Record mode is asked for by name; in every other nothing leaves this process.
+        guard = None if plan.mode is Mode.RECORD else stack.enter_context(NetworkGuard())
+        counters = Counters(table, worker=worker, attempts=lambda: 0 if guard is None else guard.attempts)
         app = stack.enter_context(open_routes(plan, library, counters, log=log, worker=worker))
         run_server(app, listener, started=started)
         return counters.read()
@@ -99,7 +110,7 @@ def open_routes(
         if steps is not None:
             stack.callback(steps.close)
         routes: dict[str, Any] = {}
-        if plan.library.benchmark == VIRTUAL_BENCHMARK:
+        if plan.library.benchmark == STABLETOOLBENCH:
             routes |= make_virtual_routes(plan, library, counters, steps, stack)
         if plan.library.benchmark == HTTP:
             routes |= make_http_routes(plan, library, counters, steps)

@@ -15,9 +15,9 @@ from replay.core.types import Json
 from replay.server.counters import Counters
 from replay.server.gate import LOOPBACK_NAMES
 from replay.server.listening import bind, describe, make_server
-from replay.wiring.library import open_library
 from replay.wiring.request_log import LogFolder
 from replay.wiring.serving import ServeRequest, prepare_server
+from replay.wiring.serving_overlay import open_served
 from replay.wiring.serving_work import open_routes
 
 __all__ = ["Served", "serving"]
@@ -43,7 +43,7 @@ def serving(request: ServeRequest, *, log: LogFolder | None = None) -> Iterator[
     plan = prepare_server(request)
     plan = msgspec.structs.replace(plan, hosts=tuple(LOOPBACK_NAMES))
     with ExitStack() as stack:
-        library = stack.enter_context(open_library(plan.library))
+        library = stack.enter_context(open_served(plan))
         counters = Counters()
         app = stack.enter_context(open_routes(plan, library, counters, log=log))
         listener = stack.enter_context(bind("127.0.0.1", 0))

@@ -6,6 +6,7 @@ import ast
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -172,7 +173,17 @@ def test_other_machines_are_let_in_on_request_only() -> None:
         bind("0.0.0.0", 0)  # noqa: S104  what is refused
 
 
-def test_a_server_does_not_record(tmp_path: Path) -> None:
-    """Record mode is refused by name."""
-    with pytest.raises(UsageError, match="does not record"):
-        prepare_server(request_for(MINI, tmp_path, mode=Mode.RECORD))
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ({"mode": Mode.RECORD}, "expected --upstream FILE.toml"),
+        ({"mode": Mode.RECORD, "upstreams": ("up.toml",)}, "expected --out FOLDER"),
+        ({"mode": Mode.RECORD, "upstreams": ("up.toml",), "out": "o", "workers": 2}, "one process records"),
+        ({"out": "o"}, "only a recording server writes"),
+        ({"keep_errors": True}, "only a recording server writes"),
+    ],
+)
+def test_record_mode_is_whole_or_refused(tmp_path: Path, words: dict[str, Any], named: str) -> None:
+    """What a recording server needs, and what only it has, is named."""
+    with pytest.raises(UsageError, match=named):
+        prepare_server(request_for(MINI, tmp_path, **words))

@@ -1,0 +1,139 @@
+"""REST exchanges of live services, recorded as they pass: a reverse proxy that remembers.
+
+Of equal requests in flight one is sent. What comes back is masked, on disk, and only then the client's, who
+gets what a replay will give. A failure is passed on as what it is and is no answer, unless errors are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import unquote
+
+import msgspec
+
+from replay.core.canonical import canonical_bytes
+from replay.core.errors import InputError, ReplayError
+from replay.core.keys import call_key
+from replay.core.trajectory import NoteStep
+from replay.server.http_api import FAILURE_HEADER, Asked, Found
+from replay.tools.asking import Asker, LiveFailureError, LiveRequest
+from replay.tools.callers import credentials_in_fields, credentials_in_headers
+from replay.tools.exchange import HttpAnswer, read_answer, write_answer
+from replay.tools.exchanges import Turn
+from replay.tools.flights import SingleFlight
+from replay.tools.masking import Secrets
+from replay.wiring.serving_exchanges import Services, Visit, found_answer
+from replay.wiring.upstreams import open_asker
+
+__all__ = ["RecordingExchanges", "live_request"]
+
+_BETWEEN: Final = frozenset(
+    {"connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "expect", "host"}
+    | {"content-length", "accept-encoding", "proxy-authorization", "proxy-connection"}
+)
+"""Headers of the connection between this client and this server: not sent on."""
+
+_UNAUTHORIZED: Final = frozenset({401, 403, 407})
+_RECORDED: Final = "recorded"
+_NOT_WHOLE: Final = 502
+_TOO_LATE: Final = 504
+_FAILED: Final = ("http_misses", "upstream_failures")
+
+
+class RecordingExchanges:
+    """Answers REST requests from records, and asks live services for the others. Safe to share."""
+
+    def __init__(self, services: Services, *, keep_errors: bool) -> None:
+        """Ask the upstreams of the services' file.
+
+        Errors:  MissingExtraError without the HTTP client; InputError when a secret is not to be had.
+        """
+        self._services = services
+        self._keep_errors = keep_errors
+        self._flights = SingleFlight()
+        self._askers: Mapping[str, Asker] = {
+            name: open_asker(upstream) for name, upstream in services.described.items()
+        }
+
+    def answer(self, asked: Asked) -> Found:
+        """Answer one request. Raises MissError, explained, for a service that no upstream stands for."""
+        visit = self._services.visit(asked)
+        with self._flights.holding(call_key(visit.service.exchanges.keys.call_of(visit.request))):
+            turn = visit.look_up()
+            if turn.found is not None:
+                return found_answer(turn, turn.found)
+            asker = self._askers.get(asked.upstream)
+            if asker is None:
+                names = ", ".join(sorted(self._askers))
+                raise visit.session.miss(turn, refused={"upstream": f"there are only: {names}"})
+            try:
+                return self._ask(asker, asked, visit, turn)
+            except ReplayError:
+                visit.session.give_back(turn)
+                raise
+
+    def _ask(self, asker: Asker, asked: Asked, visit: Visit, turn: Turn) -> Found:
+        seen = Secrets(
+            (
+                *credentials_in_headers(visit.request),
+                *credentials_in_fields(visit.request, visit.service.secrets.rules),
+            )
+        )
+        try:
+            answer = asker.send(live_request(asked))
+            _check_status(answer, asker.upstream.name)
+        except LiveFailureError as failure:
+            answer = _show_failure(failure, asker.secrets)
+            if not self._keep_errors:
+                shown = write_answer(seen.mask_answer(asker.secrets.mask_answer(answer)))
+                return _failed(read_answer(shown), failure, visit, turn)
+        kept = visit.session.record(turn, seen.mask_answer(answer))
+        return found_answer(turn, kept, counter=_RECORDED)
+
+
+def live_request(asked: Asked) -> LiveRequest:
+    """Make the request that is sent on: method, path, query, body as they came, and the client's headers.
+
+    Errors:  InputError for a path that would leave the upstream's base address.
+    """
+    if any(unquote(part) in {".", ".."} for part in asked.path.split("/")):
+        raise InputError(f"path {asked.path!r:.200}", expected="no . and .. among its parts")
+    named = {
+        word.strip().lower()
+        for name, value in asked.headers
+        if name.lower() == "connection"
+        for word in value.split(",")
+    }
+    return LiveRequest(
+        method=asked.method,
+        path=asked.path,
+        query_text=asked.query,
+        headers=tuple((name, value) for name, value in asked.headers if name.lower() not in _BETWEEN | named),
+        body=asked.body,
+    )
+
+
+def _check_status(answer: HttpAnswer, upstream: str) -> None:
+    """Tell refused credentials and broken protocols from answers; 404 and its like are what an API says."""
+    if answer.status in _UNAUTHORIZED:
+        raise LiveFailureError("unauthorized", f"status {answer.status}", upstream, answer)
+    if answer.status < 200:
+        raise LiveFailureError("protocol", f"status {answer.status}", upstream, answer)
+
+
+def _show_failure(failure: LiveFailureError, secrets: Secrets) -> HttpAnswer:
+    """Make what a client gets of a failure: what the service said, where it said something whole."""
+    answer = failure.answer
+    if answer is None or answer.status < 200:
+        said = canonical_bytes({"detail": secrets.mask_text(str(failure)), "failure": failure.kind})
+        status = _TOO_LATE if failure.kind == "timeout" else _NOT_WHOLE
+        answer = HttpAnswer(status=status, headers=(("content-type", "application/json"),), body=said)
+    return msgspec.structs.replace(answer, headers=(*answer.headers, (FAILURE_HEADER, failure.kind)))
+
+
+def _failed(answer: HttpAnswer, failure: LiveFailureError, visit: Visit, turn: Turn) -> Found:
+    visit.session.give_back(turn)
+    error = visit.session.miss(turn, refused={"upstream": failure.what})
+    note = NoteStep(name="miss", data=error.want)
+    return Found(answer.status, answer.headers, answer.parts, note, _FAILED, "tool-miss", str(error))
