@@ -46,9 +46,7 @@ def parse_json(text: str | bytes, *, where: str = "") -> Json:
     if _LONG_DIGITS.search(decoded):
         return _read_slowly(decoded, where)
     try:
-        value = json.loads(
-            decoded, object_pairs_hook=_unique, parse_float=_read_double, parse_constant=_refuse_constant
-        )
+        value = _STRICT.decode(decoded)
         if "\\ud" in decoded or "\\uD" in decoded:
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):  # UnicodeEncodeError and JSONDecodeError are ValueErrors
@@ -95,6 +93,12 @@ def _read_double(text: str) -> float:
 
 def _refuse_constant(_name: str) -> Json:
     raise ValueError
+
+
+_STRICT: Final = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_float=_read_double, parse_constant=_refuse_constant
+)
+"""Made once: making it takes as long as reading a short text."""
 
 
 def _is_deeper(value: Json, room: int) -> bool:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
 from starlette.types import Receive, Scope, Send
 
 from replay.core.types import Json
@@ -17,6 +19,7 @@ from replay.core.types import Json
 __all__ = [
     "JSON_MEDIA",
     "RefusalError",
+    "as_it_stands",
     "header_of",
     "read_body",
     "send_answer",
@@ -28,6 +31,13 @@ JSON_MEDIA: Final = b"application/json"
 
 Headers = Iterable[tuple[bytes, bytes]]
 
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_COMPACT_ASCII: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
+_DECODER: Final = msgspec.json.Decoder()
+_ENCODER: Final = msgspec.json.Encoder()
+_OWN_NUMBER: Final = re.compile(r"[0-9][eE]|0\.0000")
+"""What may be a double that msgspec and Python write differently: with an exponent, or small."""
+_SHALLOW: Final = 200
 _READ_SECONDS: Final = 30.0
 """How long the next part of a body may take: a client that stops in the middle gives up its place."""
 
@@ -43,7 +53,10 @@ class RefusalError(Exception):
 
 def header_of(scope: Scope, name: bytes) -> bytes | None:
     """Return the first header of this lower-case name, or None."""
-    return next((value for held, value in scope["headers"] if held == name), None)
+    for held, value in scope["headers"]:
+        if held == name:
+            return value  # type: ignore[no-any-return]
+    return None
 
 
 async def read_body(scope: Scope, receive: Receive, *, limit: int) -> bytes:
@@ -94,11 +107,25 @@ def to_json(value: Json) -> bytes:
 
     Lone surrogates, which no UTF-8 has, are written as the escapes they came in as.
     """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     try:
-        return text.encode("utf-8")
+        return _COMPACT.encode(value).encode("utf-8")
     except UnicodeEncodeError:
-        return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
+        return _COMPACT_ASCII.encode(value).encode()
+
+
+def as_it_stands(text: str) -> bytes | None:
+    """Give back the bytes of a JSON text that `to_json` would write of its value, byte for byte.
+
+    None where that is not certain at a glance: the text is not compact, names one thing twice, is no JSON,
+    writes a number in a way of its own, or is nested so deeply that reading it is for somebody more careful.
+    """
+    if _OWN_NUMBER.search(text) or text.count("[") + text.count("{") > _SHALLOW:
+        return None
+    try:
+        written = text.encode("utf-8")
+        return written if _ENCODER.encode(_DECODER.decode(text)) == written else None
+    except (ValueError, RecursionError):  # what is no JSON or no UTF-8 among them
+        return None
 
 
 def _bounded(body: bytes, limit: int) -> bytes:

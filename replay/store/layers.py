@@ -44,6 +44,20 @@ class LayeredStore:
         target = self._alias_target(key, sequence)
         return None if target is None else self._first(target)
 
+    def get_answer(self, key: Key, sequence: int = 0) -> Snapshot | None:
+        """What `get` would give without its request, aliases and meta, which are not read at all."""
+        if len(self.layers) == 1:
+            return self.layers[0].get_answer(key, sequence)
+        for layer in self.layers:
+            found = layer.own_answer(key, sequence)
+            if found is not None:
+                return found
+        target = self._alias_target(key, sequence)
+        if target is None:
+            return None
+        answers = (layer.own_answer(*target) for layer in self.layers)
+        return next((answer for answer in answers if answer is not None), None)
+
     def get_body(self, key: Key, sequence: int = 0) -> bytes | None:
         """Body bytes of what `get` would give."""
         for layer in self.layers:

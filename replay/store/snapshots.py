@@ -92,6 +92,10 @@ class SnapshotStore:
         """Body bytes of what `get` would give, without touching the request: the hot path."""
         return self._environment.read(View.body, raw_key(key), sequence)
 
+    def get_answer(self, key: Key, sequence: int = 0) -> Snapshot | None:
+        """What `get` would give without its request, aliases and meta, which are not read at all."""
+        return self._environment.read(View.answer, raw_key(key), sequence)
+
     def count(self, key: Key) -> int:
         """How many answers `get` can give for a key."""
         return len(self.places(key))
@@ -99,6 +103,10 @@ class SnapshotStore:
     def own(self, key: Key, sequence: int = 0) -> Snapshot | None:
         """Like `get`, but never by an alias: what layers are put together from."""
         return self._environment.read(View.own_snapshot, raw_key(key), sequence)
+
+    def own_answer(self, key: Key, sequence: int = 0) -> Snapshot | None:
+        """Like `get_answer`, but never by an alias."""
+        return self._environment.read(View.own_answer, raw_key(key), sequence)
 
     def own_body(self, key: Key, sequence: int = 0) -> bytes | None:
         """Like `get_body`, but never by an alias."""

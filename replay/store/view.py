@@ -55,6 +55,7 @@ MEMBER_BYTES: Final = 8
 """How much of a key a scope keeps: the row itself tells whether it belongs."""
 META_PREFIX: Final = b"user/"
 
+_NO_HEAD: Final = (None, (), None)
 _KIND_PREFIXES: Final = tuple((bytes((kind,)), kind) for kind in range(len(KINDS)))
 
 
@@ -101,18 +102,32 @@ class View:
 
     def snapshot(self, raw: bytes, sequence: int) -> Snapshot | None:
         """One whole answer of a key or its alias, or None."""
-        found = self._row(raw, sequence)
-        if found is not None:
-            return self.assemble(Place(found[0], raw, sequence), unpack_entry(found[1]))
-        place = self._alias_place(raw, sequence)
-        return None if place is None else self.own_snapshot(place.raw, place.sequence)
+        return self._find(raw, sequence, with_head=True)
+
+    def answer(self, raw: bytes, sequence: int) -> Snapshot | None:
+        """What `snapshot` gives, its head unread: no request, no aliases, no meta."""
+        return self._find(raw, sequence, with_head=False)
 
     def own_snapshot(self, raw: bytes, sequence: int) -> Snapshot | None:
         """One whole answer of the key itself, or None."""
+        return self._find_own(raw, sequence, with_head=True)
+
+    def own_answer(self, raw: bytes, sequence: int) -> Snapshot | None:
+        """What `own_snapshot` gives, its head unread."""
+        return self._find_own(raw, sequence, with_head=False)
+
+    def _find(self, raw: bytes, sequence: int, *, with_head: bool) -> Snapshot | None:
+        found = self._find_own(raw, sequence, with_head=with_head)
+        if found is not None:
+            return found
+        place = self._alias_place(raw, sequence)
+        return None if place is None else self._find_own(place.raw, place.sequence, with_head=with_head)
+
+    def _find_own(self, raw: bytes, sequence: int, *, with_head: bool) -> Snapshot | None:
         found = self._row(raw, sequence)
         if found is None:
             return None
-        return self.assemble(Place(found[0], raw, sequence), unpack_entry(found[1]))
+        return self.assemble(Place(found[0], raw, sequence), unpack_entry(found[1]), with_head=with_head)
 
     def _row(self, raw: bytes, sequence: int) -> tuple[int, bytes] | None:
         """Kind and packed entry of one answer, or None."""
@@ -125,22 +140,35 @@ class View:
 
     def _alias_place(self, raw: bytes, sequence: int) -> Place | None:
         """Where an alias leads; a key with answers of its own is none."""
-        places = self.alias_places(raw)
-        if sequence >= len(places) or self.places(raw):
-            return None
-        return places[sequence]
+        if sequence == 0:
+            # LMDB sorts the values of a key as places are sorted, and gives the first without a cursor.
+            name = self._get(raw, db=self.aliases)
+            place = None if name is None else split_row_name(name)
+        else:
+            places = self.alias_places(raw)
+            place = places[sequence] if sequence < len(places) else None
+        return None if place is None or self._has_rows(raw) else place
 
-    def assemble(self, place: Place, entry: Entry) -> Snapshot:
+    def _has_rows(self, raw: bytes) -> bool:
+        """Tell whether a key has answers of its own, whatever their sequence."""
+        cursor = self.transaction.cursor(db=self.index)
+        return any(
+            cursor.set_range(prefix + raw) and cursor.key().startswith(prefix + raw)
+            for prefix, _ in _KIND_PREFIXES
+        )
+
+    def assemble(self, place: Place, entry: Entry, *, with_head: bool = True) -> Snapshot:
         """Build the snapshot of an entry. Errors: DamagedError when a part is not as recorded."""
         try:
             body = self.parts.part(entry.body, place.kind, BODY).decode("utf-8")
-            request, aliases, meta = decode_head(self.parts.part(entry.head, place.kind, HEAD))
+            head = decode_head(self.parts.part(entry.head, place.kind, HEAD)) if with_head else _NO_HEAD
         except (ValueError, RecursionError) as error:
             raise DamagedError(
                 f"answer cannot be read: {error}",
                 where=f"{self.where}, key {place.raw.hex()} answer {place.sequence}",
                 next_step="delete the store and thaw its archive again",
             ) from None
+        request, aliases, meta = head
         return Snapshot(
             kind=KINDS[place.kind],
             key=text_key(place.raw),

@@ -6,8 +6,8 @@ a mode. Corrupt data in any source is an error and ends the lookup; it is never 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -15,13 +15,21 @@ from replay.core.canonical import digest
 from replay.core.errors import SimulationError, UpstreamError
 from replay.core.keys import alias_key, call_key
 from replay.core.protocols import ToolSource, World
-from replay.core.types import CallRequest, Key, RepeatPolicy, ToolResult
+from replay.core.types import CallRequest, Key, RepeatPolicy, Snapshot, ToolResult
 from replay.store.answers import read_result
 from replay.store.pending import SnapshotReader
 from replay.tools.keys import KeyRecipe
 from replay.tools.misses import MissReporter, Use
 
-__all__ = ["EpisodeResolver", "Resolver", "SnapshotSource", "WorldSource", "lookup_keys", "repeat_policy"]
+__all__ = [
+    "EpisodeResolver",
+    "Hit",
+    "Resolver",
+    "SnapshotSource",
+    "WorldSource",
+    "lookup_keys",
+    "repeat_policy",
+]
 
 CANONICAL: Final = "canonical"
 
@@ -55,6 +63,14 @@ class WorldSource:
         return msgspec.structs.replace(result, lookup=self.name)
 
 
+class Hit(NamedTuple):
+    """A recorded answer, and the lookup that found it."""
+
+    label: str
+    key: Key
+    snapshot: Snapshot
+
+
 class SnapshotSource:
     """Answers from recorded snapshots: the frozen archives, then the overlay, as the store layers them."""
 
@@ -79,22 +95,37 @@ class SnapshotSource:
 
         Errors:  DamagedError when the recorded bytes do not agree with their digest.
         """
-        for label, key in lookup_keys(self._recipe.apply(request)):
-            first = self._store.get(key)
-            if first is None:
-                continue
-            if occurrence == 0:
-                return read_result(first, lookup=label)
-            last = self._store.count(key) - 1
-            if occurrence > last and (self._repeats or repeat_policy(request)) is RepeatPolicy.ONCE:
-                return None
-            found = self._store.get(key, min(occurrence, last))
-            return None if found is None else read_result(found, lookup=label)
+        hit = self.first(request)
+        if hit is None:
+            return None
+        if occurrence == 0:
+            return read_result(hit.snapshot, lookup=hit.label)
+        last = self._store.count(hit.key) - 1
+        if occurrence > last and (self._repeats or repeat_policy(request)) is RepeatPolicy.ONCE:
+            return None
+        found = self._store.get(hit.key, min(occurrence, last))
+        return None if found is None else read_result(found, lookup=hit.label)
+
+    def first(self, request: CallRequest) -> Hit | None:
+        """Find the first recorded answer as it is stored. Errors: as `answer`."""
+        for label, key in self._lookups(request):
+            found = self._store.get(key)
+            if found is not None:
+                return Hit(label, key, found)
         return None
+
+    def _lookups(self, request: CallRequest) -> Iterator[tuple[str, Key]]:
+        """Make the keys of `lookup_keys` one by one: most calls are answered by the first."""
+        for alias in request.aliases_first:
+            yield alias.label, alias_key(request.benchmark, alias)
+        keyed = self._recipe.apply(request)
+        yield CANONICAL, call_key(keyed)
+        for alias in keyed.aliases:
+            yield alias.label, alias_key(keyed.benchmark, alias)
 
     def recorded(self, request: CallRequest) -> int:
         """Count the answers recorded for a call under the first lookup that finds any."""
-        for _, key in lookup_keys(self._recipe.apply(request)):
+        for _, key in self._lookups(request):
             recorded = self._store.count(key)
             if recorded:
                 return recorded

@@ -30,6 +30,10 @@ from replay.core.types import CallAlias, CallRequest, Json, ToolCall, ToolSpec
 
 __all__ = ["VirtualCalls"]
 
+_NAMES: Final = ("category", "tool_name", "api_name")
+_MAX_NAMES: Final = 16_384
+"""Names that are remembered with what they come to; a benchmark has some thousands."""
+_LONGEST_NAMES: Final = 512
 _USER_API: Final = "chat_with_user"
 _USER_ANSWER: Final = {"error": "", "response": "Chat with user."}
 
@@ -46,14 +50,12 @@ class VirtualCalls:
         """
         self._specs = {spec.identity or spec.name: spec for spec in specs}
         self._strict = strict
+        self._identities: dict[tuple[str, str, str], tuple[str, str]] = {}
 
     def read(self, fields: Fields) -> CallRequest | dict[str, Json]:
         """Make the lookup of a call, or the answer where the rules themselves answer it."""
-        category, tool, api = (_text(fields, name) for name in ("category", "tool_name", "api_name"))
-        folder = standardize_category(category)
-        place = f"{folder}/{tool_folder(tool, folder)}"
-        name = api_file_name(api, tool)
-        if name == _USER_API:
+        identity, old = self._identify(*(_text(fields, name) for name in _NAMES))
+        if not identity:
             return dict(_USER_ANSWER)
         given = fields["tool_input"]
         # An object is kept as it is upstream; it goes through its own text, so that the same checks hold.
@@ -61,8 +63,17 @@ class VirtualCalls:
         parsed = parse_arguments(text, objects_only=self._strict)
         if parsed.fault:
             return _refuse(parsed)
-        identity = f"{place}/{name}"
-        return self._make_request(identity, f"{place}/{old_api_file_name(api)}", parsed.value, text=text)
+        return self._make_request(identity, old, parsed.value, text=text)
+
+    def _identify(self, category: str, tool: str, api: str) -> tuple[str, str]:
+        """Name the API under the current and the old rule; no name stands for the one the server knows."""
+        asked = (category, tool, api)
+        found = self._identities.get(asked)
+        if found is None:
+            found = _identify(category, tool, api)
+            if len(self._identities) < _MAX_NAMES and sum(map(len, asked)) <= _LONGEST_NAMES:
+                self._identities[asked] = found
+        return found
 
     def _make_request(self, identity: str, old: str, arguments: Json, *, text: str) -> CallRequest:
         shown = python_repr_text(arguments)
@@ -79,6 +90,13 @@ class VirtualCalls:
             aliases_first=() if self._strict else (by_repr,),
             aliases=(by_repr, *others) if self._strict else tuple(others),
         )
+
+
+def _identify(category: str, tool: str, api: str) -> tuple[str, str]:
+    folder = standardize_category(category)
+    place = f"{folder}/{tool_folder(tool, folder)}"
+    name = api_file_name(api, tool)
+    return ("", "") if name == _USER_API else (f"{place}/{name}", f"{place}/{old_api_file_name(api)}")
 
 
 def _refuse(parsed: ParsedArguments) -> dict[str, Json]:

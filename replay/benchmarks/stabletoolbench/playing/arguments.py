@@ -34,6 +34,7 @@ PARSE_ERROR: Final = {"error": "Tool input parse error...\n", "response": ""}
 Fault = str
 """malformed, not-an-object, not-hashable, too-deep or too-long; empty when nothing is wrong."""
 
+_COMPACT: Final = json.JSONEncoder(separators=(",", ":"))
 _STRING: Final = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _BRACKET: Final = re.compile(r"[\[{\]}]")
 
@@ -64,7 +65,7 @@ def parse_arguments(text: str, *, objects_only: bool) -> ParsedArguments:
         return _refuse_size(text)
     repeated: list[str] = []
     try:
-        value = json.loads(text, object_pairs_hook=lambda pairs: _last_wins(pairs, repeated))
+        value = _read(text, repeated)
     except (ValueError, RecursionError) as error:
         return ParsedArguments(fault="malformed", detail=str(error))
     if objects_only and not isinstance(value, dict):
@@ -83,7 +84,7 @@ def python_repr_text(value: Json) -> str:
 
 def compact_json_text(value: Json) -> str:
     """Spell a value as the fork's cache does: JSON without spaces, names in the order given."""
-    return json.dumps(value, separators=(",", ":"))
+    return _COMPACT.encode(value)
 
 
 def _refuse_size(text: str) -> ParsedArguments:
@@ -91,6 +92,24 @@ def _refuse_size(text: str) -> ParsedArguments:
         detail = f"{len(text)} characters, at most {MAX_ARGUMENT_CHARACTERS} are read"
         return ParsedArguments(fault="too-long", detail=detail)
     return ParsedArguments(fault="too-deep", detail=f"nested deeper than {MAX_DEPTH} levels")
+
+
+def _read(text: str, repeated: list[str]) -> Json:
+    """Read as Python's json does, and note names that come twice; they are rare, so they are read for anew."""
+    try:
+        return _UNIQUE.decode(text)
+    except ValueError:
+        return json.loads(text, object_pairs_hook=lambda pairs: _last_wins(pairs, repeated))
+
+
+def _refuse_repeated(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    parsed = dict(pairs)
+    if len(parsed) != len(pairs):
+        raise ValueError
+    return parsed
+
+
+_UNIQUE: Final = json.JSONDecoder(object_pairs_hook=_refuse_repeated)
 
 
 def _last_wins(pairs: list[tuple[str, Json]], repeated: list[str]) -> dict[str, Json]:
