@@ -15,7 +15,8 @@ from typing import Final
 
 import numpy as np
 
-from replay.llm.llamacpp.sampling import Row, exponential
+from replay.llm.llamacpp.drawing import Row
+from replay.llm.llamacpp.weighing import exponential
 
 __all__ = ["NO_CHANCE", "find_largest", "log_probabilities", "logarithm"]
 

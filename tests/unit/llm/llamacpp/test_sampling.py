@@ -13,7 +13,8 @@ import pytest
 from replay.core.determinism import Stream
 from replay.core.errors import GrammarError, ModelError
 from replay.core.types import Sampling
-from replay.llm.llamacpp.sampling import NO_RIVAL, Row, Sampler, choose_greedy, exponential
+from replay.llm.llamacpp.sampling import NO_RIVAL, Row, Sampler, choose_greedy
+from replay.llm.llamacpp.weighing import exponential
 
 
 def row_of(values: Sequence[float]) -> Row:
