@@ -1,0 +1,306 @@
+"""A recording reverse proxy: `replay serve --mode record` before an upstream that misbehaves, then alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.commands import MINI, run_command
+from tests.support.serving_processes import ServingProcess, serving_process
+from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply, run_upstream
+
+# Each test starts at least one server.
+pytestmark = pytest.mark.slow
+
+EVENTS = 'data: {"n": 1, "text": "Grüße"}\n\ndata: {"n": 2, "text": "日本"}\n\ndata: [DONE]\n\n'.encode()
+
+
+@pytest.fixture(autouse=True)
+def blocked_network() -> None:
+    """Clients, servers and upstreams of these tests meet on the loopback."""
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeUpstream]:
+    """An upstream that listens."""
+    with run_upstream() as upstream:
+        yield upstream
+
+
+class Site:
+    """A folder with a file of upstreams, an archive to be, and the servers over both."""
+
+    def __init__(self, folder: Path, fake: FakeUpstream) -> None:
+        self.folder, self.fake = folder, fake
+        self.archive = folder / "made.replay"
+        self.describe()
+
+    def describe(self, more: str = "") -> None:
+        """Write the file of upstreams."""
+        text = (
+            f'[upstream.api]\nkind = "rest"\nbase_url = "{self.fake.url}"\nretries = 1\nbackoff_s = 0.001\n'
+        )
+        (self.folder / "upstreams.toml").write_text(text + more)
+
+    def record(self, *words: str | Path) -> AbstractContextManager[ServingProcess]:
+        """Run a server that records."""
+        live = ("--mode", "record", "--upstream", self.folder / "upstreams.toml")
+        where = ("--out", self.folder / "out", "--home", self.folder / "home")
+        return serving_process(self.archive, *live, *where, *words)
+
+    def freeze(self) -> None:
+        """Make an archive of what was recorded."""
+        done = run_command("archive", "freeze", self.folder / "out" / "overlay", "-o", self.archive)
+        assert 0 == done.code, done.err
+
+    def replay(self, *words: str | Path) -> AbstractContextManager[ServingProcess]:
+        """Run a server that replays, the upstream gone."""
+        self.fake.close()
+        return serving_process(self.archive, "--mode", "strict", "--home", self.folder / "home", *words)
+
+
+@pytest.fixture
+def site(tmp_path: Path, fake: FakeUpstream) -> Site:
+    """A place for recordings."""
+    return Site(tmp_path, fake)
+
+
+def split(reply: Reply, *, at: bytes, pause_s: float = 0.05) -> Reply:
+    """Cut a reply in the middle of a character, with a pause there."""
+    whole = b"".join(reply.pieces)
+    place = whole.index(at) + 1
+    return Reply((whole[:place], whole[place:]), pause_s)
+
+
+def shown(got: httpx.Response) -> tuple[int, bytes, dict[str, str]]:
+    """What a client sees of an answer, but for how it was cut on the way."""
+    own = {"transfer-encoding", "content-length"}
+    return got.status_code, got.content, {n: v for n, v in got.headers.items() if n not in own}
+
+
+ASKED = [
+    ("GET", "/plain?b=2&a=1&a=%C3%A9", b""),
+    ("POST", "/echo", b'{"z": 1,  "a": [1.0, null]}'),
+    ("PUT", "/bytes", b"\xff\x00\xfe"),
+    ("GET", "/events", b""),
+    ("GET", "/late", b""),
+    ("GET", "/busy", b""),
+    ("GET", "/broken", b""),
+    ("GET", "/cut", b""),
+    ("GET", "/nothing", b""),
+    ("DELETE", "/gone", b""),
+    ("GET", "/missing", b""),
+]
+"""What clients ask in order; busy, broken and cut come right at the second attempt."""
+
+
+def misbehave(fake: FakeUpstream) -> None:
+    """Let the upstream be slow, full, broken and cut, and right in between."""
+    fake.answers("/plain", lambda asked: answer_json({"target": asked.target}))
+    fake.answers("/echo", lambda asked: raw_reply(asked.body + b"\n", headers=(("x-kind", "echo"),)))
+    fake.answers("/bytes", lambda asked: raw_reply(asked.body[::-1], kind="application/octet-stream"))
+    events = raw_reply(EVENTS, kind="text/event-stream")
+    fake.says("/events", split(events, at="ü".encode()))
+    fake.says("/late", split(answer_json({"late": "é"}), at=b"late", pause_s=0.3))
+    fake.says("/busy", answer_json({}, status=429), answer_json({"busy": False}))
+    fake.says("/broken", answer_json({}, status=500), answer_json({"broken": False}))
+    fake.says("/cut", raw_reply(b'{"cut": tr', length=40), answer_json({"cut": False}))
+    fake.says("/nothing", Reply((b"HTTP/1.1 204 X\r\nx-kind: none\r\n\r\n",)))
+    fake.says("/gone", answer_json({"gone": True}, status=410))
+
+
+def ask_all(server: ServingProcess) -> list[tuple[int, bytes, dict[str, str]]]:
+    """Ask everything once."""
+    json_kind = {"content-type": "application/json"}
+    return [
+        shown(server.client.request(method, f"/http/api{path}", content=body, headers=json_kind))
+        for method, path, body in ASKED
+    ]
+
+
+def test_what_a_misbehaving_upstream_said_replays_with_it_gone(site: Site) -> None:
+    """Recorded through the proxy, frozen, served again: the same status, headers and bytes."""
+    misbehave(site.fake)
+    with site.record() as server:
+        live = ask_all(server)
+        again = ask_all(server)
+        assert (len(ASKED), 0) == (server.metric("recorded"), server.metric("upstream_failures"))
+        assert 0 == server.stop()
+    assert [200, 200, 200, 200, 200, 200, 200, 200, 204, 410, 404] == [status for status, _, _ in live]
+    assert live == again
+    assert b'{"z": 1,  "a": [1.0, null]}\n' == live[1][1]
+    assert (b"\xfe\x00\xff", EVENTS) == (live[2][1], live[3][1])
+    assert "/plain?b=2&a=1&a=%C3%A9" == json.loads(live[0][1])["target"]
+    site.freeze()
+    with site.replay() as server:
+        assert live == ask_all(server)
+        assert 502 == server.client.get("/http/api/other").status_code
+        assert 0 == server.stop()
+
+
+def test_a_failure_is_passed_on_and_never_an_answer(site: Site) -> None:
+    """429, 500, time-outs, cut bodies, wrong lengths and refused credentials have names; none is recorded."""
+    site.describe("timeout_s = 0.5\n")
+    whole = raw_reply(b'{"a": 1}', length=100)
+    replies = {
+        "/busy": (answer_json({"wait": 1}, status=429, headers=(("retry-after", "0"),)), 429, "rate-limited"),
+        "/broken": (answer_json({"oops": 1}, status=500), 500, "server-error"),
+        "/slow": (split(answer_json({}), at=b"{", pause_s=2), 504, "timeout"),
+        "/cut": (whole, 502, "cut-body"),
+        "/no-http": (Reply((b"nothing of the kind\r\n\r\n",)), 502, "protocol"),
+        "/who": (answer_json({"who": "?"}, status=401), 401, "unauthorized"),
+    }
+    for path, (reply, _, _) in replies.items():
+        site.fake.says(path, reply)
+    with site.record() as server:
+        got = {path: server.client.get(f"/http/api{path}") for path in replies}
+        recorded = server.metric("recorded")
+        code = server.stop()
+    told = {path: (answer.status_code, answer.headers["x-replay-failure"]) for path, answer in got.items()}
+    assert {path: (status, kind) for path, (_, status, kind) in replies.items()} == told
+    assert ({"wait": 1}, "0") == (got["/busy"].json(), got["/busy"].headers["retry-after"])
+    assert (0, 1) == (recorded, code)
+    assert "nothing was recorded" in server.err
+
+
+def test_failures_are_kept_on_request(site: Site) -> None:
+    """With --keep-errors a client gets the same failure from the archive."""
+    site.describe("timeout_s = 0.5\n")
+    site.fake.says("/busy", answer_json({"wait": 1}, status=429))
+    site.fake.says("/slow", split(answer_json({}), at=b"{", pause_s=2))
+    with site.record("--keep-errors") as server:
+        live = [shown(server.client.get(f"/http/api/{path}")) for path in ("busy", "slow")]
+        assert 0 == server.stop()
+    site.freeze()
+    with site.replay() as server:
+        assert live == [shown(server.client.get(f"/http/api/{path}")) for path in ("busy", "slow")]
+    assert [429, 504] == [status for status, _, _ in live]
+
+
+def test_a_session_records_a_sequence_and_equal_requests_fly_once(site: Site) -> None:
+    """Sessions ask again for each repeat; clients without one share the first answer, asked for once."""
+    numbers = iter(range(1, 99))
+    site.fake.answers("/next", lambda _: split(answer_json({"n": next(numbers)}), at=b"n"))
+    named = {"x-replay-session": "mine"}
+    with site.record() as server, ThreadPoolExecutor(8) as pool:
+        alone = list(pool.map(lambda _: server.client.get("/http/api/next").json()["n"], range(16)))
+        mine = [server.client.get("/http/api/next", headers=named).json()["n"] for _ in range(3)]
+        assert 0 == server.stop()
+    assert ([1] * 16, [1, 2, 3], 3) == (alone, mine, site.fake.count("/next"))
+    site.freeze()
+    with site.replay() as server:
+        mine = [server.client.get("/http/api/next", headers=named).json()["n"] for _ in range(4)]
+        alone = [server.client.get("/http/api/next").json()["n"] for _ in range(2)]
+    assert ([1, 2, 3, 3], [1, 1]) == (mine, alone)
+
+
+def test_nothing_acknowledged_is_lost_by_a_kill(site: Site) -> None:
+    """SIGKILL under load: every answer that a client got whole is in the overlay, and replays."""
+    site.fake.answers("/item", lambda asked: answer_json({"asked": asked.target}))
+    got: dict[int, bytes] = {}
+
+    def ask(number: int) -> None:
+        with httpx.Client(base_url=address, timeout=20) as client:
+            for item in range(number, 4000, 8):
+                try:
+                    answer = client.get(f"/http/api/item?n={item}")
+                except httpx.HTTPError:
+                    return
+                assert 200 == answer.status_code
+                got[item] = answer.content
+                if len(got) >= 120:
+                    server.process.kill()
+
+    with site.record() as server:
+        address = server.address
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(ask, range(8)))
+        assert -9 == server.process.wait(30)
+    assert len(got) >= 120
+    asked = site.fake.count("/item")
+    with site.record() as server:
+        first = min(got)
+        assert got[first] == server.client.get(f"/http/api/item?n={first}").content
+        assert (asked, 1) == (site.fake.count("/item"), server.stop())
+    site.freeze()
+    with site.replay() as server:
+        again = {item: server.client.get(f"/http/api/item?n={item}").content for item in got}
+    assert got == again
+
+
+def test_a_layer_is_recorded_over_an_archive(site: Site) -> None:
+    """What is recorded answers; only what is not is asked, and the layer holds just that."""
+    site.fake.says("/old", answer_json({"old": 1}))
+    site.fake.says("/new", answer_json({"new": 1}))
+    with site.record() as server:
+        server.client.get("/http/api/old")
+        server.stop()
+    site.freeze()
+    over = ("--out", site.folder / "more")
+    with site.record(*over) as server:
+        assert [1, 1] == [server.client.get(f"/http/api/{name}").json()[name] for name in ("old", "new")]
+        assert 0 == server.stop()
+    assert (1, 1) == (site.fake.count("/old"), site.fake.count("/new"))
+    layer = site.folder / "layer.replay"
+    words = ("-o", layer, "--base", site.archive, "--home", site.folder / "home")
+    assert 0 == run_command("archive", "freeze", site.folder / "more" / "overlay", *words).code
+    site.fake.close()
+    with serving_process(layer, "--home", site.folder / "home") as server:
+        assert [1, 1] == [server.client.get(f"/http/api/{name}").json()[name] for name in ("old", "new")]
+    wrong = run_command(
+        *("serve", site.archive, "--mode", "record", "--upstream", site.folder / "upstreams.toml"),
+        *("--out", site.folder / "out", "--home", site.folder / "home", "--port", "0"),
+    )
+    assert (3, True) == (wrong.code, "a recording over another archive" in wrong.err)
+
+
+def test_calls_of_the_virtual_api_are_recorded(tmp_path: Path, fake: FakeUpstream) -> None:
+    """A miss of /virtual is asked of the proxy; a failure stays a miss and is asked again."""
+    (tmp_path / "up.toml").write_text(
+        f'[upstream.proxy]\nkind = "stabletoolbench-proxy"\nbase_url = "{fake.url}/v"\nretries = 0\n'
+    )
+    replies = [
+        answer_json({}, status=503),
+        answer_json({"error": "", "response": "dry"}),
+        answer_json({"error": "", "response": "never"}),
+    ]
+    fake.says("/v", *replies)
+    call = {"category": "News, Media", "tool_name": "gazette_stream", "api_name": "top_headlines"}
+    call |= {"tool_input": '{"topic": "unheard of"}', "strip": "", "toolbench_key": "planted-key"}
+    words = ("--mode", "record", "--upstream", tmp_path / "up.toml", "--out", tmp_path / "out")
+    with serving_process(MINI, *words, "--home", tmp_path / "home") as server:
+        got = [server.client.post("/virtual", json=call) for _ in range(3)]
+        counts = [server.metric(name) for name in ("recorded", "upstream_failures", "network_attempts")]
+        assert 0 == server.stop()
+    assert "server-error" in got[0].json()["error"]
+    assert [b'{"error":"","response":"dry"}'] * 2 == [answer.content for answer in got[1:]]
+    assert ([1, 1, 0], 2) == (counts, len(fake.asked))
+    fake.close()
+    layer = tmp_path / "layer.replay"
+    freeze = ("-o", layer, "--base", Path("snapshots") / f"{MINI}.replay", "--home", tmp_path / "home")
+    done = run_command("archive", "freeze", tmp_path / "out" / "overlay", *freeze)
+    assert 0 == done.code, done.err
+    with serving_process(layer, "--mode", "strict", "--home", tmp_path / "home") as server:
+        assert b'{"error":"","response":"dry"}' == server.client.post("/virtual", json=call).content
+
+
+def reply_to(asked: Asked) -> Reply:
+    """Say what was asked."""
+    return answer_json({"target": asked.target})
+
+
+def test_a_path_cannot_leave_the_upstream(site: Site) -> None:
+    """Dots that climb above the base address are refused, however they are written."""
+    site.fake.answers("/v1/a", reply_to)
+    with site.record() as server, httpx.Client() as client:
+        for path in ("/http/api/%2e%2e/admin", "/http/api/a/%2E./b"):
+            url = httpx.URL(server.address).copy_with(raw_path=path.encode())
+            assert 400 == client.get(url).status_code
+        assert 1 == server.stop()
+    assert [] == site.fake.asked
