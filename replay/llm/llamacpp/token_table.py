@@ -24,6 +24,9 @@ _BYTES: Final = 256
 _END: Final = _BYTES  # stands for the first byte of end tokens, which are always looked at
 _SILENT: Final = _BYTES + 1  # and of tokens that add no text
 
+_MOST_KNOWN: Final = 1024
+"""Beginnings of characters that are remembered; no text has many."""
+
 
 class TokenTable:
     """First bytes of all tokens."""
@@ -45,6 +48,9 @@ class TokenTable:
         self._first[sorted(end_tokens)] = _END
         self.probes: npt.NDArray[np.int32] = alone[alone >= 0]
         """Tokens that are one byte each."""
+        self._is_broken = np.zeros(size, dtype=bool)
+        self._is_broken[list(self._broken)] = True
+        self._known: dict[bytes, npt.NDArray[np.int32]] = {}
         self._unprobed = np.flatnonzero(alone < 0)
 
     def is_silent(self, token: int) -> bool:
@@ -69,14 +75,23 @@ class TokenTable:
 
     def without_broken(self, tokens: npt.NDArray[np.int32], begun: bytes) -> npt.NDArray[np.int32]:
         """Take out the tokens after which no character can be completed."""
-        if not begun and not self._broken:
+        if not self._broken and not begun:
             return tokens
-        bad = [
-            token
-            for token in (tokens.tolist() if begun else self._broken)
-            if self.follow(token, begun) is None
-        ]
-        return tokens[~np.isin(tokens, bad)] if bad else tokens
+        going_on = self._going_on(begun)
+        if begun:  # every whole character would break the one that was begun
+            return tokens[np.isin(tokens, going_on)]
+        return tokens[~self._is_broken[tokens] | np.isin(tokens, going_on)]
+
+    def _going_on(self, begun: bytes) -> npt.NDArray[np.int32]:
+        """List the tokens of broken characters that go on with what was begun; looked up once for each."""
+        found = self._known.get(begun)
+        if found is None:
+            fitting = [token for token in self._broken if self.follow(token, begun) is not None]
+            found = np.array(fitting, dtype=np.int32)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[begun] = found
+        return found
 
     def starting_with(self, allowed: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
         """List the tokens that may be allowed when of the probes these are, in order of id."""
