@@ -12,6 +12,7 @@ from replay.engine.rundir.reading import Run
 from replay.store.archive.reader import read_manifest
 from replay.wiring.library import Library, find_archive, locate_stores, open_library
 from replay.wiring.places import shipped_archives
+from replay.wiring.request_log import is_recording
 
 __all__ = ["RunSources", "find_archive_of", "open_archive_of"]
 
@@ -32,24 +33,26 @@ class RunSources(Record, frozen=True, kw_only=True):
 def find_archive_of(run: Run, reference: str = "") -> Path:
     """Find the archive of a run: the one that is named, or the shipped one with the run's root.
 
-    Errors:  InputError when it is not to be had, or when its root is another one.
+    Errors:  InputError when it is not to be had, or when its root is another one. The log of a server that
+             recorded has no root to hold it to: each answer is looked up in the archive that is named.
     """
     roots = set(run.manifest.inputs.archives.values())
+    recorded = is_recording(run.manifest.inputs.extra)
     names = ", ".join(f"{name} {root}" for name, root in run.manifest.inputs.archives.items())
     if reference:
         path = find_archive(reference)
-        if read_manifest(path).root in roots:
+        if read_manifest(path).root in roots or recorded:
             return path
         raise InputError(
             f"archive {path.name} has another root than the run's", expected=names, where=Path(run.path).name
         )
-    for path in shipped_archives():
+    for path in () if recorded else shipped_archives():
         if read_manifest(path).root in roots:
             return path
     raise InputError(
         "the archive of this run is not a shipped one",
         where=Path(run.path).name,
-        expected=names,
+        expected="what was frozen of its overlay" if recorded else names,
         next_step="name it with --archive",
     )
 

@@ -29,11 +29,12 @@ from replay.engine.rundir.manifest import RunInputs, RunManifest
 from replay.engine.rundir.writing import RunFolder
 from replay.engine.worker import EpisodeResult
 
-__all__ = ["SERVED", "LogFolder", "StepLog", "is_served"]
+__all__ = ["SERVED", "LogFolder", "StepLog", "is_recording", "is_served"]
 
 SERVED: Final = "served"
 """Split of the episodes of a request log, and its mark in the inputs, which no benchmark run has."""
 
+_RECORDING: Final = "recording"
 _SUFFIX: Final = ".requests"
 
 
@@ -95,17 +96,21 @@ class LogFolder:
         _cut_half_line(path)
         return StepLog(path.open("ab", buffering=0))
 
-    def finish(self, *, benchmark: str, archives: dict[str, str], attempts: int) -> Path | None:
+    def finish(
+        self, *, benchmark: str, archives: dict[str, str], attempts: int, is_recording: bool = False
+    ) -> Path | None:
         """Make the run directory of everything that was logged; None when nothing was.
 
         attempts: network calls that the guard refused while serving.
+        is_recording: whether answers were recorded while they were given.
         """
         episodes = tuple(_read_parts(self._parts, benchmark))
         if not episodes:
             shutil.rmtree(self._parts)
             return None
         plan = tuple(PlanItem(task=e.task, split=e.split, trial=e.trial, seed=e.seed) for e in episodes)
-        manifest = _make_manifest(plan, benchmark, archives)
+        extra = {SERVED: True, _RECORDING: True} if is_recording else {SERVED: True}
+        manifest = _make_manifest(plan, benchmark, archives, extra)
         with RunFolder(self._path, manifest, plan) as folder:
             for number, episode in enumerate(episodes):
                 verdicts = EpisodeVerdicts(
@@ -124,7 +129,14 @@ def is_served(extra: Json) -> bool:
     return isinstance(extra, dict) and extra.get(SERVED) is True
 
 
-def _make_manifest(plan: tuple[PlanItem, ...], benchmark: str, archives: dict[str, str]) -> RunManifest:
+def is_recording(extra: Json) -> bool:
+    """Tell the log of a server that recorded: its answers are in what was frozen after it, or in a layer."""
+    return is_served(extra) and isinstance(extra, dict) and extra.get(_RECORDING) is True
+
+
+def _make_manifest(
+    plan: tuple[PlanItem, ...], benchmark: str, archives: dict[str, str], extra: dict[str, Json]
+) -> RunManifest:
     inputs = RunInputs(
         benchmark=benchmark,
         archives=archives,
@@ -132,7 +144,7 @@ def _make_manifest(plan: tuple[PlanItem, ...], benchmark: str, archives: dict[st
         plan=digest_plan(plan),
         planned=len(plan),
         recipe_version=RECIPE_VERSION,
-        extra={SERVED: True},
+        extra=extra,
     )
     return RunManifest(inputs=inputs, conditions={"program": __version__})
 

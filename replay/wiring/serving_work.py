@@ -21,7 +21,6 @@ from replay.server.counters import Counters
 from replay.server.listening import bind, describe, run_server
 from replay.tools.exchange import HTTP
 from replay.wiring.library import Library
-from replay.wiring.overlays import OVERLAY, digest_overlay
 from replay.wiring.request_log import LogFolder
 from replay.wiring.serving import STABLETOOLBENCH, ServePlan, ServeReport, ServeRequest
 from replay.wiring.serving_crew import run_crew, stop_with_parent
@@ -61,12 +60,12 @@ def run(request: ServeRequest, plan: ServePlan, *, tell: Callable[[dict[str, Jso
 
 
 def _finish(log: LogFolder, plan: ServePlan, counted: dict[str, int]) -> Path | None:
-    """Make a run of the log, over everything that answers came from."""
-    archives = {plan.library.name: str(plan.library.root)} if plan.library.root else {}
-    if plan.mode is Mode.RECORD:
-        archives[OVERLAY] = digest_overlay(overlay_path(plan))
+    """Make a run of the log."""
     return log.finish(
-        benchmark=plan.library.benchmark, archives=archives, attempts=counted["network_attempts"]
+        benchmark=plan.library.benchmark,
+        archives={plan.library.name: str(plan.library.root)} if plan.library.root else {},
+        attempts=counted["network_attempts"],
+        is_recording=plan.mode is Mode.RECORD,
     )
 
 
