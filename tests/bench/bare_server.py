@@ -1,4 +1,4 @@
-"""The least that uvicorn can do: read a body, send the same bytes. The limit of what a server on it can reach.
+"""The least that uvicorn can do: read a body, send fixed bytes. No server on it can be faster.
 
 Run it: `python -m tests.bench.bare_server PORT`, with the answer on standard input.
 """

@@ -20,10 +20,11 @@ from typing import Any
 
 from replay.core.determinism import count_cpus
 from replay.core.errors import ModelError
-from replay.core.types import Json
+from replay.core.types import Json, Sampling
 from replay.llm.gguf import read_gguf
 from replay.llm.grammar.schema import compile_schema
 from replay.llm.llamacpp.engine import LocalEngine
+from replay.llm.llamacpp.jobs import GenerationJob
 from replay.llm.manifest import load_manifests
 from replay.llm.runtime import find_binding
 from replay.llm.weights import ModelLibrary
@@ -185,40 +186,36 @@ def _rate(engine: LocalEngine, prompt: Sequence[int], grammars: Sequence[str]) -
 
 
 class _TimedLibrary:
-    """Passes everything on to the library and adds up the time its decoding takes."""
+    """Passes everything on to the library and adds up the time that its work takes."""
+
+    WORK = frozenset({"decode", "filter_candidates", "accept_token", "new_grammar", "free_grammar"})
 
     def __init__(self, library: Any) -> None:
         self._library = library
         self.seconds = 0.0
 
-    def decode(self, *values: Any, **named: Any) -> Any:
-        """Pass on."""
+    def __getattr__(self, name: str) -> Any:
+        """Pass on; what computes is timed."""
+        found = getattr(self._library, name)
+        return partial(self._timed, found) if name in self.WORK else found
+
+    def _timed(self, work: Callable[..., Any], *values: Any, **named: Any) -> Any:
         started = time.process_time()
         try:
-            return self._library.decode(*values, **named)
+            return work(*values, **named)
         finally:
             self.seconds += time.process_time() - started
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._library, name)
-
 
 def _measure_python(weights: Path) -> dict[str, Any]:
-    """Milliseconds a generated token outside the library's decoding: batches, choices, text, scheduling."""
-    found: dict[str, list[float]] = {"greedy": [], "sampled": [], "constrained": []}
-    grammar = compile_schema(SCHEMAS[1]).gbnf
+    """Milliseconds a generated token outside the library's work: batches, choices, text, scheduling."""
     with open_engine(weights, sequences=1) as engine:
-        (context,) = engine._machine.contexts
+        machine = engine._machine
+        (context,) = machine.contexts
         timed = _TimedLibrary(context._library)
-        context._library = timed  # type: ignore[assignment]
-        prompt = engine.tokenize("The weather in Oslo as JSON: ")
-        greedy = make_job(prompt, count=100)
-        sampling = greedy.sampling.__class__(temperature=0.8, top_p=0.95, top_k=40, max_tokens=100)
-        jobs = {
-            "greedy": greedy,
-            "sampled": greedy.__class__(tokens=greedy.tokens, sampling=sampling),
-            "constrained": make_job(prompt, count=100, grammar=grammar),
-        }
+        context._library = machine.model.library = timed  # type: ignore[assignment]
+        jobs = _python_jobs(engine.tokenize("The weather in Oslo as JSON: "))
+        found: dict[str, list[float]] = {name: [] for name in jobs}
         for job in jobs.values():
             engine.generate(job)
         for _ in range(ROUNDS):
@@ -227,6 +224,21 @@ def _measure_python(weights: Path) -> dict[str, Any]:
                 count = len(engine.generate(job).tokens)
                 found[name].append((time.process_time() - started - timed.seconds) / count * 1e3)
     return {f"{name}_ms_per_token": round(min(values), 4) for name, values in found.items()}
+
+
+def _python_jobs(prompt: Sequence[int]) -> dict[str, GenerationJob]:
+    """Every way of choosing a token."""
+    return {
+        "greedy": make_job(prompt, count=100),
+        "top_k": _sampled(prompt, temperature=0.8, top_p=0.95, top_k=40),
+        "top_p": _sampled(prompt, temperature=0.8, top_p=0.95),
+        "temperature": _sampled(prompt, temperature=0.8),
+        "constrained": make_job(prompt, count=100, grammar=compile_schema(SCHEMAS[1]).gbnf),
+    }
+
+
+def _sampled(prompt: Sequence[int], **settings: Any) -> GenerationJob:
+    return GenerationJob(tokens=tuple(prompt), sampling=Sampling(max_tokens=100, **settings))
 
 
 def _cache_bytes(weights: Path) -> int:
@@ -249,7 +261,7 @@ def _judge(figures: dict[str, Any]) -> dict[str, bool]:
         "5 times faster than resetting": load["library_reset_over_ours"] >= 5,
         "8 together 1.4 times one at a time": figures["together"]["times_faster"] >= 1.4,
         "constrained at least 0.85 of free": figures["constrained"]["constrained_over_free"] >= 0.85,
-        "Python under 0.5 ms a token": figures["python"]["greedy_ms_per_token"] < 0.5,
+        "Python under 0.5 ms a token": max(figures["python"].values()) < 0.5,
         "two jobs under 1.2 of one plus a cache": figures["memory"]["two_less_a_cache_over_one"] < 1.2,
         "one set of answers": all(
             part["same_answers"] for part in (load, figures["together"], figures["together_by_cpu_time"])

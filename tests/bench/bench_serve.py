@@ -1,11 +1,13 @@
 """`POST /virtual` against the original's design and against the least that uvicorn can do.
 
 All servers are processes of their own over the same records (`virtual_data`), asked in turn by the same eight
-clients, round after round, and every answer is compared with what is recorded. Rates on a shared machine move;
-so ratios are taken within a round, and their medians shown, with the processor time of a server beside them.
+clients, round after round, and every answer is compared with what is recorded. Rates on a shared machine
+move; so ratios are taken within a round and their medians shown, of rates and of the processor time that a
+server took for a request.
 
-`again`: a thousand calls over and over, whose answers a worker keeps in memory. `each`: all calls in turn, more
-than a worker keeps, so that every answer comes out of the sealed store. The original loads a file both times.
+`again`: a thousand calls over and over, whose answers a worker keeps in memory. `each`: other calls in every
+round, more than a worker keeps, so that nearly every answer comes out of the sealed store. The original loads
+a file both times; `original_one_record` has files of one record, the least that its design can do.
 """
 
 from __future__ import annotations
@@ -22,17 +24,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from replay.core.determinism import child_environment
-from tests.bench.http_load import Ask, Load, cpu_seconds, run_load
-from tests.bench.virtual_data import make_asks, make_calls, write_cache
+from tests.bench.http_load import Ask, cpu_seconds, run_load
+from tests.bench.virtual_data import Call, make_asks, make_calls, write_cache
 from tests.support.commands import run_process
 from tests.support.data import CHECKOUT
 
-__all__ = ["Server", "prepare_archive", "run", "running"]
+__all__ = ["CLIENTS", "Server", "prepare_archive", "run", "running", "serve_command"]
 
 CLIENTS = 8
 ROUNDS = 5
-SECONDS = 0.7
+SECONDS = 0.5
 AGAIN = 1_000
+CACHE = "tool_response_cache"
 
 
 class Server(NamedTuple):
@@ -59,49 +62,74 @@ def run() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         calls = list(make_calls())
+        size_bytes = write_cache(folder / "cache" / CACHE, calls)
         asks = make_asks(calls)
-        size_bytes = write_cache(folder / "cache" / "tool_response_cache", calls)
-        archive = prepare_archive(folder)
-        home = ["--home", str(folder / "home"), "--port"]
-        module = [sys.executable, "-m"]
-        serve = [*module, "replay", "serve", str(archive)]
         body = max((ask.answer for ask in asks), key=len)
-        servers = {
-            "original": [*module, "tests.bench.original_server", str(folder / "cache" / "tool_response_cache")],
-            "bare": [*module, "tests.bench.bare_server"],
-            "replay": [*serve, *home],
-            "replay_log": [*serve, "--log", str(folder / "log"), *home],
-            "replay_two_workers": [*serve, "--workers", "2", *home],
+        up = {
+            label: stack.enter_context(running(command, body))
+            for label, command in _commands(folder, calls).items()
         }
-        bare = [Ask(ask.request, body) for ask in asks]
-        up = {name: stack.enter_context(running(command, body)) for name, command in servers.items()}
-        samples: dict[str, list[Sample]] = {}
-        for _ in range(ROUNDS):
-            for name, server in up.items():
-                given = bare if name == "bare" else asks
-                samples.setdefault(f"{name}_again", []).append(_measure(server, given[:AGAIN]))
-                samples.setdefault(f"{name}_each", []).append(_measure(server, given))
+        samples = _measure_all(up, asks, body)
     return {
         "data": {"records": len(calls), "bytes": size_bytes},
         "clients": CLIENTS,
-        "start_s": {name: round(server.start_s, 2) for name, server in up.items()},
-        "servers": {name: _middle(rounds) for name, rounds in samples.items()},
+        "start_s": {label: round(server.start_s, 2) for label, server in up.items()},
+        "servers": {label: _middle(rounds) for label, rounds in samples.items()},
         "times_the_original": _ratios(samples, "original"),
         "share_of_bare": _ratios(samples, "bare"),
     }
 
 
 def prepare_archive(folder: Path) -> Path:
-    """Import the cache that lies in a folder, as a user does."""
+    """Import the cache that lies in a folder's `cache`, as a user does."""
     archive = folder / "cache.replay"
     done = run_process("import", "stabletoolbench", folder / "cache", "-o", archive)
     assert done.code == 0, done.err
     return archive
 
 
+def serve_command(archive: Path, *options: str | Path) -> list[str]:
+    """`replay serve` as a process, its store beside the archive; the port is to be added."""
+    words = [archive, "--home", archive.parent / "home", *options]
+    return [sys.executable, "-m", "replay", "serve", *map(str, words), "--port"]
+
+
+def _commands(folder: Path, calls: list[Call]) -> dict[str, list[str]]:
+    """Every server that is measured; one record of each API is in the files of the last."""
+    archive = prepare_archive(folder)
+    write_cache(folder / "one" / CACHE, list({call[:3]: call for call in calls}.values()))
+    original = [sys.executable, "-m", "tests.bench.original_server"]
+    return {
+        "original": [*original, str(folder / "cache" / CACHE)],
+        "bare": [sys.executable, "-m", "tests.bench.bare_server"],
+        "replay": serve_command(archive),
+        "replay_log": serve_command(archive, "--log", folder / "log"),
+        "replay_two_workers": serve_command(archive, "--workers", "2"),
+        "original_one_record": [*original, str(folder / "one" / CACHE)],
+    }
+
+
+def _measure_all(up: dict[str, Server], asks: list[Ask], body: bytes) -> dict[str, list[Sample]]:
+    samples: dict[str, list[Sample]] = {}
+    step = len(asks) // CLIENTS // ROUNDS
+    for number in range(ROUNDS + 1):
+        turned = asks[number * step :] + asks[: number * step]
+        for label, server in up.items():
+            phases = {"again": asks[:AGAIN], "each": turned}
+            if label == "bare":
+                phases = {phase: [Ask(ask.request, body) for ask in given] for phase, given in phases.items()}
+            if label == "original_one_record":
+                phases = {"again": make_asks(list({call[:3]: call for call in make_calls()}.values()))}
+            for phase, given in phases.items():
+                sample = _measure(server, given)
+                if number:  # the first round is for warming up
+                    samples.setdefault(f"{label}_{phase}", []).append(sample)
+    return samples
+
+
 def _measure(server: Server, asks: list[Ask]) -> Sample:
     before = cpu_seconds(server.pid)
-    load: Load = run_load(server.port, asks, clients=CLIENTS, seconds=SECONDS)
+    load = run_load(server.port, asks, clients=CLIENTS, seconds=SECONDS)
     assert not load.wrong, load.wrong[0]
     cpu_us = (cpu_seconds(server.pid) - before) / len(load.times) * 1e6
     return Sample(load.rate, load.percentile_ms(0.5), load.percentile_ms(0.99), cpu_us)
@@ -110,18 +138,18 @@ def _measure(server: Server, asks: list[Ask]) -> Sample:
 def _middle(rounds: list[Sample]) -> dict[str, float]:
     """The median of each figure over the rounds."""
     middle = Sample(*(statistics.median(figures) for figures in zip(*rounds, strict=True)))
-    return {name: round(value, 2) for name, value in middle._asdict().items()}
+    return {label: round(value, 2) for label, value in middle._asdict().items()}
 
 
 def _ratios(samples: dict[str, list[Sample]], to: str) -> dict[str, dict[str, float]]:
     """Rates and processor times against one server, round by round."""
     found = {}
-    for name, rounds in samples.items():
-        server, _, phase = name.rpartition("_")
+    for label, rounds in samples.items():
+        server, _, phase = label.rpartition("_")
         if server == to:
             continue
         pairs = list(zip(rounds, samples[f"{to}_{phase}"], strict=True))
-        found[name] = {
+        found[label] = {
             "rate": round(statistics.median(ours.rate / other.rate for ours, other in pairs), 2),
             "cpu": round(statistics.median(other.cpu_us / ours.cpu_us for ours, other in pairs), 2),
         }

@@ -129,7 +129,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def memory_bytes(pid: int) -> int:
-    """Memory that a process and its children hold for themselves: neither code nor mapped files. Linux only."""
+    """Memory that a process and its children hold for themselves, no code, no mapped files. Linux only."""
     fields = (line.split() for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     own = next(int(words[1]) * 1024 for words in fields if words[0] == "RssAnon:")
     return own + sum(memory_bytes(child) for child in _children(pid))

@@ -2,11 +2,11 @@
 # (FastAPI and pydantic are there for measurements only; what is not installed has no types.)
 """StableToolBench's virtual API server as it answers a recorded call, written anew: an opponent.
 
-The design is the original's (server/main.py at aa4ed9f, spec 1.1 to 1.6): FastAPI on uvicorn in one process, a
-plain function, which runs in the thread pool, without a declared answer; six required fields; names turned into
-a path; four looks at the disk, then the API's whole JSON file loaded for every request; the answer found by
-Python's own text of the arguments. Left out, in favour of this opponent: the access log and the line that the
-original prints for each request, and what a call that is not recorded does.
+The design is the original's (server/main.py at aa4ed9f): FastAPI on uvicorn in one process, a plain function,
+which runs in the thread pool, without a declared answer; six required fields; names turned into a path; four
+looks at the disk, then the API's whole JSON file loaded for every request; the answer found by Python's own
+text of the arguments. Left out, in favour of this opponent: the access log and the line that the original
+prints for each request, and what a call that is not recorded does.
 
 Run it: `python -m tests.bench.original_server CACHE_FOLDER PORT`.
 """

@@ -1,10 +1,10 @@
 """An invented StableToolBench response cache as large as the benchmark's own, and requests for all of it.
 
-What is known of the real cache, and taken over: 2,490 APIs are used by the solvable queries; the published cache
-holds 164,980 records of 16,464 APIs, 10 an API, all in one file; the lengths of answers are those of the 33
-different observations in the benchmark's example answers, of which the longest four were cut by the client and
-may have been longer. How the records spread over the APIs is not published: a geometric distribution is used,
-so that a record lies in a file of 19 on average.
+What is known of the real cache, and taken over: the solvable queries use 2,490 APIs; the published cache has
+164,980 records of 16,464 APIs, 10 an API, in one file each; the lengths of answers are those of the 33
+different observations in the benchmark's example answers, the longest four of which the client had cut. How
+the records spread over the APIs is not published: a geometric distribution is used, so that a record lies in
+a file of 19 on average.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ _LENGTHS: Final = (
 _APIS_A_TOOL: Final = 5
 _TOOLS_A_CATEGORY: Final = 12
 _WORDS: Final = (
-    "amber basin cedar delta ember fjord grove haven inlet jetty knoll lagoon meadow north orchard prairie "
-    "quarry ridge summit tundra upland valley willow yonder zenith harbour canyon island coast market station"
-).split()
+    "amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "haven", "inlet", "jetty", "knoll",
+    "lagoon", "meadow", "north", "orchard", "prairie", "quarry", "ridge", "summit", "tundra", "upland",
+    "valley", "willow", "yonder", "zenith", "harbour", "canyon", "island", "coast", "market", "station",
+)  # fmt: skip
 
 
 class Call(NamedTuple):

@@ -95,7 +95,7 @@ def _refuse_size(text: str) -> ParsedArguments:
 
 
 def _read(text: str, repeated: list[str]) -> Json:
-    """Read as Python's json does, and note names that come twice; they are rare, so they are read for anew."""
+    """Read as Python's json does, and note names that come twice, in a second reading: they are rare."""
     try:
         return _UNIQUE.decode(text)
     except ValueError:
