@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol
 
-from starlette.concurrency import run_in_threadpool
+from anyio import CapacityLimiter, to_thread
 from starlette.types import Receive, Scope, Send
 
 from replay.core.errors import CanonicalError, MissError
@@ -69,19 +69,30 @@ class HttpApi:
     """The route, as an ASGI application."""
 
     def __init__(
-        self, sources: HttpSources, *, counters: Counters, log: RequestLog | None = None, max_body: int
+        self,
+        sources: HttpSources,
+        *,
+        counters: Counters,
+        log: RequestLog | None = None,
+        max_body: int,
+        max_threads: int = 40,
     ) -> None:
-        """Answer from these sources. max_body: bytes of one request."""
+        """Answer from these sources.
+
+        max_body: bytes of one request.
+        max_threads: requests that wait for an answer at once; more where answers may take long.
+        """
         self._sources = sources
         self._counters = counters
         self._log = log
         self._max_body = max_body
+        self._threads = CapacityLimiter(max_threads)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         asked = await self._read(scope, receive)
         try:
-            found = await run_in_threadpool(self._sources.answer, asked)
+            found = await to_thread.run_sync(self._sources.answer, asked, limiter=self._threads)
         except MissError as error:
             await self._miss(error, send)
             return

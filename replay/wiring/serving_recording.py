@@ -6,6 +6,7 @@ gets what a replay will give. A failure is passed on as what it is and is no ans
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import unquote
@@ -16,7 +17,7 @@ from replay.core.canonical import canonical_bytes
 from replay.core.errors import InputError, ReplayError
 from replay.core.keys import call_key
 from replay.core.trajectory import NoteStep
-from replay.server.http_api import FAILURE_HEADER, Asked, Found
+from replay.server.http_api import FAILURE_HEADER, PREFIX, Asked, Found
 from replay.tools.asking import Asker, LiveFailureError, LiveRequest
 from replay.tools.callers import credentials_in_fields, credentials_in_headers
 from replay.tools.exchange import HttpAnswer, read_answer, write_answer
@@ -34,6 +35,7 @@ _BETWEEN: Final = frozenset(
 )
 """Headers of the connection between this client and this server: not sent on."""
 
+_ADDRESSES: Final = frozenset({"location", "content-location"})
 _UNAUTHORIZED: Final = frozenset({401, 403, 407})
 _RECORDED: Final = "recorded"
 _NOT_WHOLE: Final = 502
@@ -81,7 +83,7 @@ class RecordingExchanges:
             )
         )
         try:
-            answer = asker.send(live_request(asked))
+            answer = _redirect_here(asker.send(live_request(asked)), asker.upstream.base_url, asked.upstream)
             _check_status(answer, asker.upstream.name)
         except LiveFailureError as failure:
             answer = _show_failure(failure, asker.secrets)
@@ -112,6 +114,17 @@ def live_request(asked: Asked) -> LiveRequest:
         headers=tuple((name, value) for name, value in asked.headers if name.lower() not in _BETWEEN | named),
         body=asked.body,
     )
+
+
+def _redirect_here(answer: HttpAnswer, base: str, name: str) -> HttpAnswer:
+    """Let an address at the upstream lead back here: a client that follows it must not leave the proxy."""
+    base = base.rstrip("/")
+
+    def settle(header: str, value: str) -> str:
+        is_there = header.lower() in _ADDRESSES and re.match(re.escape(base) + r"(?=[/?#]|$)", value)
+        return f"{PREFIX}{name}{value[len(base) :]}" if is_there else value
+
+    return msgspec.structs.replace(answer, headers=tuple((n, settle(n, v)) for n, v in answer.headers))
 
 
 def _check_status(answer: HttpAnswer, upstream: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Final
 
 from replay.benchmarks.stabletoolbench.virtual_calls import VirtualCalls
 from replay.core.types import Mode
@@ -20,6 +20,9 @@ from replay.wiring.serving_exchanges import ArchiveExchanges, Services
 from replay.wiring.serving_recording import RecordingExchanges
 
 __all__ = ["make_chat_routes", "make_http_routes", "make_virtual_routes"]
+
+_THREADS: Final = 40
+"""Reads of a store at once."""
 
 
 def make_virtual_routes(
@@ -50,7 +53,10 @@ def make_http_routes(
     sources = (
         RecordingExchanges(services, keep_errors=plan.keep_errors) if records else ArchiveExchanges(services)
     )
-    return {PREFIX: HttpApi(sources, counters=counters, log=log, max_body=plan.max_body)}
+    # A live service may be slow: who waits for it must not keep others from what is recorded.
+    threads = plan.max_requests if records else _THREADS
+    api = HttpApi(sources, counters=counters, log=log, max_body=plan.max_body, max_threads=threads)
+    return {PREFIX: api}
 
 
 def make_chat_routes(

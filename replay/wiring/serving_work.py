@@ -118,6 +118,7 @@ def open_routes(
             "archive": plan.library.name,
             "root": str(plan.library.root),
             "benchmark": plan.library.benchmark,
+            "mode": plan.mode.value,
             "routes": sorted(routes),
         }
         yield make_application(

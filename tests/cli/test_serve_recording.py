@@ -11,7 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.commands import MINI, run_command
+from replay.core.determinism import pause
+from tests.support.commands import MINI, run_command, run_process
 from tests.support.serving_processes import ServingProcess, serving_process
 from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply, run_upstream
 
@@ -304,3 +305,99 @@ def test_a_path_cannot_leave_the_upstream(site: Site) -> None:
             assert 400 == client.get(url).status_code
         assert 1 == server.stop()
     assert [] == site.fake.asked
+
+
+def test_a_fault_of_tls_has_a_name(site: Site) -> None:
+    """An upstream that speaks no TLS where it should is a failure, not an answer."""
+    https = site.fake.url.replace("http:", "https:")
+    site.describe(f'[upstream.safe]\nkind = "rest"\nbase_url = "{https}"\nretries = 0\n')
+    with site.record() as server:
+        got = server.client.get("/http/safe/a")
+        assert (502, "tls") == (got.status_code, got.headers["x-replay-failure"])
+        unknown = server.client.get("/http/nobody/a")
+        assert (502, True) == (unknown.status_code, "there are only: api, safe" in unknown.json()["detail"])
+        assert 1 == server.stop()
+
+
+def test_a_redirect_stays_with_the_proxy(site: Site) -> None:
+    """An absolute address of the upstream becomes one of the proxy, live and replayed; another one stays."""
+    site.fake.says("/old", raw_reply(b"", status=301, headers=(("location", f"{site.fake.url}/new?a=1"),)))
+    site.fake.says("/new", answer_json({"new": True}))
+    away = "https://elsewhere.example.org/new"
+    site.fake.says("/away", raw_reply(b"", status=302, headers=(("location", away),)))
+
+    def follow(server: ServingProcess) -> list[object]:
+        got = server.client.get("/http/api/old", follow_redirects=True)
+        head = server.client.head("/http/api/new")
+        left = server.client.get("/http/api/away").headers["location"]
+        return [got.json(), got.url.path, head.content, head.status_code, left]
+
+    with site.record() as server:
+        live = follow(server)
+        assert 0 == server.stop()
+    assert [{"new": True}, "/http/api/new", b"", 200, away] == live
+    site.freeze()
+    with site.replay() as server:
+        assert live == follow(server)
+
+
+def test_an_overlay_has_one_writer(site: Site) -> None:
+    """A second server over the same folder ends with one line; the first goes on."""
+    site.fake.says("/a", answer_json({}))
+    with site.record() as server:
+        words = ("--mode", "record", "--upstream", site.folder / "upstreams.toml", "--port", "0")
+        second = run_process("serve", site.archive, *words, "--out", site.folder / "out")
+        assert (3, 1) == (second.code, len(second.err.splitlines()))
+        assert 200 == server.client.get("/http/api/a").status_code
+        assert 0 == server.stop()
+
+
+def test_a_stop_does_not_wait_for_ever(site: Site) -> None:
+    """An upstream that says nothing holds a stopping server up for its grace, and no longer."""
+    site.describe("timeout_s = 60\n")
+    site.fake.says("/a", answer_json({}))
+    site.fake.says("/hang", split(answer_json({}), at=b"{", pause_s=4))
+    with site.record() as server, ThreadPoolExecutor(1) as pool:
+        server.client.get("/http/api/a")
+        waiting = pool.submit(httpx.get, f"{server.address}/http/api/hang", timeout=30)
+        while not site.fake.count("/hang"):
+            pause(0.01)
+        assert 200 == httpx.get(f"{server.address}/http/api/a", timeout=5).status_code
+        assert 0 == server.stop()
+        assert 200 == waiting.result(30).status_code
+
+
+def test_the_official_client_of_openai_records_and_replays(site: Site) -> None:
+    """Chat through the proxy, whole and streamed: the same words with the model gone, and no key stored."""
+    openai = pytest.importorskip("openai", reason="the official client is not installed")
+    message = {"role": "assistant", "content": "Grüße"}
+    whole = {"id": "c1", "object": "chat.completion", "created": 1, "model": "m"}
+    whole |= {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
+
+    def reply(asked: Asked) -> Reply:
+        if not json.loads(asked.body).get("stream"):
+            return answer_json(whole)
+        parts = [{"content": "Grü"}, {"content": "ße"}]
+        choices = [[{"index": 0, "delta": part, "finish_reason": None}] for part in parts]
+        chunks = [{**whole, "object": "chat.completion.chunk", "choices": choice} for choice in choices]
+        lines = [json.dumps(chunk, ensure_ascii=False) for chunk in chunks]
+        text = "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"])
+        return split(raw_reply(text.encode(), kind="text/event-stream"), at="ü".encode())
+
+    site.fake.answers("/chat/completions", reply)
+
+    def talk(server: ServingProcess, key: str) -> list[str]:
+        with openai.OpenAI(base_url=f"{server.address}/http/api", api_key=key, max_retries=0) as client:
+            asked = {"model": "m", "messages": [{"role": "user", "content": "Say hello."}]}
+            said = client.chat.completions.create(**asked).choices[0].message.content
+            stream = client.chat.completions.create(**asked, stream=True)
+            return [said, "".join(chunk.choices[0].delta.content or "" for chunk in stream)]
+
+    with site.record() as server:
+        assert ["Grüße", "Grüße"] == talk(server, "sk-planted-key-0123456789")
+        assert 0 == server.stop()
+    assert "Bearer sk-planted-key-0123456789" == site.fake.asked[0].headers["authorization"]
+    site.freeze()
+    assert b"planted" not in site.archive.read_bytes()
+    with site.replay() as server:
+        assert ["Grüße", "Grüße"] == talk(server, "another-key-9876543210")
