@@ -1,161 +1,198 @@
-"""Who answers at /v1: completions of an archive, found by what a client can say, and local models.
+"""Who answers at /v1: completions of an archive, local models, and in record mode remote ones.
 
-A benchmark's request holds more than an OpenAI client can send (seed of the episode, digest of the prompt,
-identity of each tool). So recorded completions are found by the conversation, the tools as shown, and the
-answer's schema; sampling options that a client names must agree, those it leaves out do not matter.
+A client's request, defaults filled in, is a complete request with a key; what has that key answers first. A
+benchmark's request holds more than an OpenAI client can send (seed of the episode, digest of the prompt,
+identity of each tool), so its completions are found in a second step by what a client can say: `Spoken`.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 import msgspec
 
-from replay.core.canonical import digest
 from replay.core.determinism import derive_seed
-from replay.core.errors import DamagedError, MissError
-from replay.core.types import (
-    ChatRequest,
-    Completion,
-    Json,
-    Key,
-    Message,
-    Role,
-    Sampling,
-    SnapshotKind,
-    ToolSpec,
-)
+from replay.core.errors import GrammarError, MissError
+from replay.core.protocols import ChatModel
+from replay.core.types import ChatRequest, Completion, Json, Role, Sampling, SnapshotKind
+from replay.llm.grammar.schema import check_output, compile_schema
 from replay.llm.local import LocalModel
-from replay.server.chat_requests import ChatWish, WishError
-from replay.store.answers import read_completion
+from replay.llm.recorded import ChainedModel, RecordedModel, RecordingModel
+from replay.server.chat_talk import Listener
+from replay.server.chat_wishes import ChatWish, WishError
 from replay.wiring.engines import ModelPool
 from replay.wiring.library import Library
 from replay.wiring.roles import ModelPlan
+from replay.wiring.serving_spoken import Spoken
 
-__all__ = ["ServedModels"]
+__all__ = ["ServedModels", "request_of"]
 
-
-class _Recorded(NamedTuple):
-    trial: int
-    seed: int
-    sampling: Sampling
-    key: Key
+_DEFAULT: Final = Sampling()
 
 
 class ServedModels:
     """All models of one worker, by name. Safe to share between threads."""
 
-    def __init__(self, library: Library, models: tuple[ModelPlan, ...], pool: ModelPool) -> None:
-        """Serve the models recorded in an archive, and local ones; a local one goes before its record."""
+    def __init__(
+        self,
+        library: Library,
+        models: tuple[ModelPlan, ...],
+        pool: ModelPool,
+        *,
+        remote: Mapping[str, ChatModel] | None = None,
+    ) -> None:
+        """Serve the models recorded in an archive, and others: what is recorded of them is not asked again.
+
+        Where the library has an overlay, what they say is written to it.
+        remote: models behind an API, by name; their failures are no answers.
+        """
         self._store = library.store
         self._archive = library.paths.name
         self._local = {plan.name: LocalModel(plan.identity, pool.get(plan)) for plan in models}
+        self._remote = dict(remote or {})
         self._recorded = library.store.scopes(SnapshotKind.COMPLETION)
-        self._index: dict[str, dict[str, list[_Recorded]]] = {}
+        self._spoken: dict[str, Spoken] = {}
         self._lock = threading.Lock()
 
     def models(self) -> tuple[str, ...]:
         """Names of the models that can be asked."""
-        return tuple(sorted({*self._recorded, *self._local}))
+        return tuple(sorted({*self._recorded, *self._local, *self._remote}))
 
-    def complete(self, wish: ChatWish) -> tuple[Completion, ...]:
-        """Answer with as many completions as are wished.
+    def answer(self, wish: ChatWish, listener: Listener) -> Iterator[Completion]:
+        """Yield as many completions as are wished.
 
-        Errors:  WishError for a model that is not here; MissError where a recorded model never said so much.
+        Errors:  WishError for a model that is not here, or that failed to answer; MissError before the first
+                 one where a recorded model never said so much.
         """
-        local = self._local.get(wish.model)
-        if local is not None:
-            return _generate(local, wish)
-        if wish.model not in self._recorded:
+        model = self._model(wish, listener)
+        if model is None and wish.model not in self._recorded:
             names = ", ".join(self.models())
             message = f"no model {wish.model!r}; there are: {names}"
             raise WishError(message, "model", status=404, code="model_not_found")
-        return self._look_up(wish)
+        found = self._look_up(wish) if model is None else _ask(model, wish)
+        for completion in found:
+            yield _hold(wish, completion)
 
-    def _look_up(self, wish: ChatWish) -> tuple[Completion, ...]:
-        said = self._index_of(wish.model).get(
-            _ask(wish.messages, wish.tools, wish.tool_choice, wish.schema), []
-        )
-        fitting = [recorded for recorded in said if _fits(recorded, wish)]
-        if len(fitting) < wish.n:
-            raise self._miss(wish, len(said), len(fitting))
-        found = (self._store.get(recorded.key) for recorded in fitting[: wish.n])
-        return tuple(read_completion(snapshot) for snapshot in found if snapshot is not None)
+    def _model(self, wish: ChatWish, listener: Listener) -> ChatModel | None:
+        """Return the local or remote model of a name, its records before it."""
+        local = self._local.get(wish.model)
+        if local is not None:
+            _check_names(wish)
+            return self._chain(_Listening(local, listener), keep_errors=True)
+        remote = self._remote.get(wish.model)
+        return None if remote is None else self._chain(_Willing(remote), keep_errors=False)
 
-    def _index_of(self, model: str) -> dict[str, list[_Recorded]]:
-        """Index a model's completions when it is first asked."""
+    def _chain(self, model: ChatModel, *, keep_errors: bool) -> ChatModel:
+        recorded = RecordedModel(self._store, model.identity, archive=self._archive)
+        if self._store.overlay is not None:
+            model = RecordingModel(model, self._store, keep_errors=keep_errors)
+        return ChainedModel(recorded, model)
+
+    def _look_up(self, wish: ChatWish) -> Iterator[Completion]:
         with self._lock:
-            if model not in self._index:
-                self._index[model] = self._make_index(model)
-            return self._index[model]
+            if wish.model not in self._spoken:
+                self._spoken[wish.model] = Spoken(self._store, wish.model)
+            spoken = self._spoken[wish.model]
+        exact = self._look_up_exactly(wish, spoken.identities)
+        return iter(spoken.find(wish, archive=self._archive) if exact is None else exact)
 
-    def _make_index(self, model: str) -> dict[str, list[_Recorded]]:
-        index: dict[str, list[_Recorded]] = {}
-        for key in self._store.scope(SnapshotKind.COMPLETION, model):
-            snapshot = self._store.get(key)
-            if snapshot is None:
-                continue
+    def _look_up_exactly(self, wish: ChatWish, identities: tuple[Json, ...]) -> list[Completion] | None:
+        for identity in identities:
             try:
-                asked = msgspec.convert(snapshot.request["request"], ChatRequest)
-                trial, seed = int(snapshot.request["trial"]), int(snapshot.request["seed"])
-            except (msgspec.ValidationError, KeyError, TypeError, ValueError) as error:
-                raise DamagedError(f"a completion's request is none: {error}", where=f"key {key}") from None
-            place = _ask(asked.messages, asked.tools, asked.tool_choice, asked.response_schema)
-            index.setdefault(place, []).append(_Recorded(trial, seed, asked.sampling, key))
-        for recorded in index.values():
-            recorded.sort(key=lambda one: (one.trial, one.seed, one.key))
-        return index
-
-    def _miss(self, wish: ChatWish, said: int, fitting: int) -> MissError:
-        if not said:
-            expected = "a conversation, tools and schema that were recorded"
-        else:
-            expected = f"{wish.n} of its {said} recorded answers with these options and seed; {fitting} fit"
-        error = MissError(
-            f"no recorded completion of model {wish.model!r} in archive {self._archive!r} for this request",
-            expected=expected,
-            next_step="replay archive list ARCHIVE --table snapshots-completion shows what there is",
-        )
-        error.want = {"kind": "completion", "request": msgspec.to_builtins(wish)}
-        return error
+                return list(_ask(RecordedModel(self._store, identity), wish))
+            except MissError:
+                continue
+        return None
 
 
-def _generate(model: LocalModel, wish: ChatWish) -> tuple[Completion, ...]:
-    """Ask a local model: greedily where the client names no sampling; choice N has a seed of its own."""
-    default = Sampling()
-    request = ChatRequest(
+class _Listening:
+    """A local model and who listens to it."""
+
+    def __init__(self, model: LocalModel, listener: Listener) -> None:
+        self._model = model
+        self._listener = listener
+
+    @property
+    def identity(self) -> Json:
+        return self._model.identity
+
+    def complete(self, request: ChatRequest, *, seed: int, trial: int) -> Completion:
+        return self._model.complete(request, seed=seed, trial=trial, listener=self._listener)
+
+
+class _Willing:
+    """A remote model; a failure on the way is refused, so that the client may ask again."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    @property
+    def identity(self) -> Json:
+        return self._model.identity
+
+    def complete(self, request: ChatRequest, *, seed: int, trial: int) -> Completion:
+        completion = self._model.complete(request, seed=seed, trial=trial)
+        if completion.finish != "error":
+            return completion
+        detail = completion.detail if isinstance(completion.detail, dict) else {}
+        kind, message = detail.get("error", "error"), detail.get("message", "")
+        raise WishError(f"the upstream gave no answer: {message}", "", status=502, code=f"upstream_{kind}")
+
+
+def request_of(wish: ChatWish) -> ChatRequest:
+    """Make the complete request of a wish: greedy where the client names no sampling."""
+    return ChatRequest(
         role=Role.CANDIDATE,
         messages=wish.messages,
         tools=wish.tools,
         tool_choice=wish.tool_choice,
         response_schema=wish.schema,
         sampling=Sampling(
-            temperature=default.temperature if wish.temperature is None else wish.temperature,
-            top_p=default.top_p if wish.top_p is None else wish.top_p,
-            max_tokens=default.max_tokens if wish.max_tokens is None else wish.max_tokens,
+            temperature=_DEFAULT.temperature if wish.temperature is None else wish.temperature,
+            top_p=_DEFAULT.top_p if wish.top_p is None else wish.top_p,
+            max_tokens=_DEFAULT.max_tokens if wish.max_tokens is None else wish.max_tokens,
             stop=wish.stop or (),
         ),
+        top_logprobs=msgspec.UNSET if wish.top_logprobs is None else wish.top_logprobs,
     )
+
+
+def _ask(model: ChatModel, wish: ChatWish) -> Iterator[Completion]:
+    """Ask once for each choice; choice N has a seed of its own."""
+    request = request_of(wish)
     first = derive_seed("served", wish.seed or 0)
-    seeds = [first, *(derive_seed(first, choice) for choice in range(1, wish.n))]
-    return tuple(model.complete(request, seed=seed, trial=0) for seed in seeds)
+    yield model.complete(request, seed=first, trial=0)
+    for choice in range(1, wish.n):
+        yield model.complete(request, seed=derive_seed(first, choice), trial=0)
 
 
-def _fits(recorded: _Recorded, wish: ChatWish) -> bool:
-    asked: Mapping[str, Json] = {
-        "temperature": wish.temperature,
-        "top_p": wish.top_p,
-        "max_tokens": wish.max_tokens,
-        "stop": wish.stop,
-    }
-    agrees = all(value is None or getattr(recorded.sampling, name) == value for name, value in asked.items())
-    return agrees and wish.seed in (None, recorded.seed)
+def _check_names(wish: ChatWish) -> None:
+    """Refuse what no chat template writes."""
+    for place, message in enumerate(wish.messages):
+        if message.name and message.role != "tool":
+            where = f"messages[{place}].name"
+            raise WishError(f"{where} is not honoured by a local model", where, code="unsupported_parameter")
 
 
-def _ask(messages: tuple[Message, ...], tools: tuple[ToolSpec, ...], choice: str, schema: Json) -> str:
-    """Digest of what a client can say of a request."""
-    shown = [[tool.name, tool.description, tool.parameters] for tool in tools]
-    said = [msgspec.to_builtins(message) for message in messages]
-    return digest("served-ask", {"messages": said, "tools": shown, "choice": choice, "schema": schema})
+def _hold(wish: ChatWish, completion: Completion) -> Completion:
+    """Turn an answer into a failure where its calls are not such as were asked for."""
+    fault = next(_call_faults(wish, completion), "")
+    if not fault:
+        return completion
+    detail = {"error": "invalid", "message": fault}
+    return msgspec.structs.replace(completion, finish="error", detail=detail)
+
+
+def _call_faults(wish: ChatWish, completion: Completion) -> Iterator[str]:
+    may_call = bool(wish.tools) and wish.tool_choice != "none"
+    for call in completion.tool_calls:
+        if not may_call:
+            yield f"it calls {call.name[:80]!r} where nothing may be called"
+        if call.name in wish.strict_tools:
+            schema = next(tool.parameters for tool in wish.tools if tool.name == call.name)
+            try:
+                check_output(compile_schema(schema or {"type": "object"}), call.arguments)
+            except GrammarError as error:
+                yield f"the call of {call.name[:80]!r}, which is strict: {error}"

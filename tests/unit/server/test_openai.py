@@ -138,7 +138,8 @@ def test_the_async_client(served: Served) -> None:
 @pytest.mark.parametrize(
     ("words", "param"),
     [
-        ({"logprobs": True}, "logprobs"),
+        ({"top_logprobs": 3}, "top_logprobs"),
+        ({"logprobs": True, "top_logprobs": 21}, "top_logprobs"),
         ({"frequency_penalty": 0.5}, "frequency_penalty"),
         ({"logit_bias": {"1": 5}}, "logit_bias"),
         ({"parallel_tool_calls": False}, "parallel_tool_calls"),
