@@ -39,7 +39,7 @@ NO_RIVAL: Final = 1e6
 
 _FLOOR: Final = -37.0
 _HEAD: Final = -13.0
-_WIDENING: Final = (-4.0, -8.0, -16.0, _FLOOR)  # where top-k looks for the largest, one after another
+_WIDENING: Final = (-10.0, -20.0, _FLOOR)  # where top-k looks for the largest, one after another
 _LEAST: Final = float(np.finfo(np.float32).min)
 _SLACK: Final = 1e-9
 """Of the head's weight: room for what is under the floor and for the rounding of sums of 2^20 weights."""
