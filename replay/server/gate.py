@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import Final
 
@@ -74,6 +75,12 @@ class Gate:
 
         try:
             await self._app(scope, receive, send_on)
+        except asyncio.CancelledError:
+            # Only a stop cancels, once its grace is over.
+            self._counters.add("failed")
+            if started:
+                raise
+            await send_json(send, {"detail": "the server stopped first"}, status=503, headers=_CLOSE)
         except RefusalError as refusal:
             self._counters.add("refused")
             headers = _CLOSE if refusal.status in (408, 413) else []

@@ -8,10 +8,10 @@ here; what it failed to answer has the header `X-Replay-Failure`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, NamedTuple, Protocol
 
-from anyio import CapacityLimiter, to_thread
+from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
 from replay.core.errors import CanonicalError, MissError
@@ -21,7 +21,7 @@ from replay.server.counters import Counters
 from replay.server.virtual_api import MISS_HEADER, RequestLog
 from replay.server.wire import RefusalError, read_body, send_json
 
-__all__ = ["FAILURE_HEADER", "PREFIX", "Asked", "Found", "HttpApi", "HttpSources"]
+__all__ = ["FAILURE_HEADER", "PREFIX", "Asked", "Found", "HttpApi", "HttpSources", "Runner"]
 
 PREFIX: Final = "/http/"
 SESSION: Final = b"x-replay-session"
@@ -57,6 +57,14 @@ class Found(NamedTuple):
     detail: str = ""
 
 
+class Runner(Protocol):
+    """Calls a function in a thread (`run_in_threadpool`, `run_aside`)."""
+
+    def __call__(self, function: Callable[[Asked], Found], asked: Asked, /) -> Awaitable[Found]:
+        """Wait for what it returns."""
+        ...
+
+
 class HttpSources(Protocol):
     """Who answers."""
 
@@ -75,24 +83,24 @@ class HttpApi:
         counters: Counters,
         log: RequestLog | None = None,
         max_body: int,
-        max_threads: int = 40,
+        run: Runner = run_in_threadpool,
     ) -> None:
         """Answer from these sources.
 
         max_body: bytes of one request.
-        max_threads: requests that wait for an answer at once; more where answers may take long.
+        run: calls the sources away from the event loop.
         """
         self._sources = sources
         self._counters = counters
         self._log = log
         self._max_body = max_body
-        self._threads = CapacityLimiter(max_threads)
+        self._run = run
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         asked = await self._read(scope, receive)
         try:
-            found = await to_thread.run_sync(self._sources.answer, asked, limiter=self._threads)
+            found = await self._run(self._sources.answer, asked)
         except MissError as error:
             await self._miss(error, send)
             return

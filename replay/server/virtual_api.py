@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, Protocol
 
-from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive, Scope, Send
 
 from replay.core.canonical import digest
@@ -20,6 +19,7 @@ from replay.core.trajectory import CallStep, NoteStep, Step
 from replay.core.types import CallRequest, Json, Provenance, ToolCall, ToolResult
 from replay.server.counters import Counters
 from replay.server.fields import BodyFaultError, read_fields
+from replay.server.waiting import run_aside
 from replay.server.wire import header_of, read_body, send_answer, send_json, to_json
 
 __all__ = ["MISS_HEADER", "CallRules", "CallSources", "Found", "RequestLog", "Virtual", "write_result"]
@@ -27,9 +27,11 @@ __all__ = ["MISS_HEADER", "CallRules", "CallSources", "Found", "RequestLog", "Vi
 MISS_HEADER: Final = b"x-replay-miss"
 """Holds the key of what was not recorded; a miss is otherwise an answer like any other, with status 200."""
 
-_KEPT: Final = 8_192
-_KEPT_BYTES: Final = 32 * 1024 * 1024
+_KEPT_BYTES: Final = 64 * 1024 * 1024
+"""Answers that a worker keeps in memory: those of all calls of a large benchmark run, with their requests."""
 _LONGEST_KEPT: Final = 256 * 1024
+_KEPT_BESIDE: Final = 512
+"""Memory of an answer that is kept, beside its bytes."""
 _METHOD: Final = "POST"
 _MISSES: Final = "virtual_misses"
 
@@ -142,7 +144,7 @@ class Virtual:
             if found is not None:
                 step = None if self._log is None else _step(fields, read, found.read())
                 return _Held(found.body, _counter(found.provenance), step)
-            result = await run_in_threadpool(self._sources.resolve, read)
+            result = await run_aside(self._sources.resolve, read)
         except MissError as error:
             return _miss(error)
         except CanonicalError as error:
@@ -150,15 +152,19 @@ class Virtual:
         return _Held(write_result(result), _counter(result.provenance), _step(fields, read, result))
 
     def _keep(self, place: tuple[bytes, bytes | None], held: _Held) -> None:
-        # A rough size: answer, request, and the answer once more in the step.
-        size = 3 * len(held.body) + len(place[0])
-        if size > _LONGEST_KEPT:
+        size = _size_of(place, held)
+        if size > _LONGEST_KEPT or place in self._kept:
             return
         self._kept[place] = held
         self._kept_bytes += size
-        while len(self._kept) > _KEPT or self._kept_bytes > _KEPT_BYTES:
-            (body, _), old = self._kept.popitem(last=False)
-            self._kept_bytes -= 3 * len(old.body) + len(body)
+        while self._kept_bytes > _KEPT_BYTES:
+            self._kept_bytes -= _size_of(*self._kept.popitem(last=False))
+
+
+def _size_of(place: tuple[bytes, bytes | None], held: _Held) -> int:
+    # What is written down holds the answer twice more: as text and as value.
+    copies = 1 if held.step is None else 3
+    return len(place[0]) + copies * len(held.body) + _KEPT_BESIDE
 
 
 def _counter(provenance: Provenance) -> str:

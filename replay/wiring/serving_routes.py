@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Any, Final
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
 
 from replay.benchmarks.stabletoolbench.virtual_calls import VirtualCalls
 from replay.core.types import Mode
 from replay.server.chat_api import ChatApi, ModelsApi
 from replay.server.counters import Counters
-from replay.server.http_api import PREFIX, HttpApi
+from replay.server.http_api import PREFIX, HttpApi, Runner
 from replay.server.virtual_api import RequestLog, Virtual
+from replay.server.waiting import run_aside
 from replay.wiring.engines import ModelPool
 from replay.wiring.library import Library
 from replay.wiring.serving import ServePlan
@@ -20,9 +23,6 @@ from replay.wiring.serving_exchanges import ArchiveExchanges, Services
 from replay.wiring.serving_recording import RecordingExchanges
 
 __all__ = ["make_chat_routes", "make_http_routes", "make_virtual_routes"]
-
-_THREADS: Final = 40
-"""Reads of a store at once."""
 
 
 def make_virtual_routes(
@@ -54,8 +54,8 @@ def make_http_routes(
         RecordingExchanges(services, keep_errors=plan.keep_errors) if records else ArchiveExchanges(services)
     )
     # A live service may be slow: who waits for it must not keep others from what is recorded.
-    threads = plan.max_requests if records else _THREADS
-    api = HttpApi(sources, counters=counters, log=log, max_body=plan.max_body, max_threads=threads)
+    run: Runner = run_aside if records else run_in_threadpool
+    api = HttpApi(sources, counters=counters, log=log, max_body=plan.max_body, run=run)
     return {PREFIX: api}
 
 

@@ -38,6 +38,23 @@ def test_an_error_is_one_line(error: ReplayError, status: int, counter: str) -> 
     assert (status, str(error), 1) == (got.status_code, got.json()["detail"], counters.read()[counter])
 
 
+def test_what_a_stop_cuts_off_is_told() -> None:
+    """A request that is cancelled gets 503 and one line, not a broken connection."""
+
+    async def hang(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        await asyncio.sleep(60)
+
+    async def ask() -> httpx.Response:
+        async with client_of(Gate(hang, counters=Counters())) as client:
+            asking = asyncio.create_task(client.get("/"))
+            await asyncio.sleep(0.01)
+            asking.cancel("the stop")
+            return await asking
+
+    got = asyncio.run(ask())
+    assert (503, {"detail": "the server stopped first"}) == (got.status_code, got.json())
+
+
 def test_a_crowd_is_bounded() -> None:
     """What is over the bound is told to try again, and what is in work ends well."""
 
