@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -19,16 +20,35 @@ from replay.core.errors import HistoryError, ModelError
 from replay.core.logprobs import RankedToken
 from replay.core.types import ChatRequest, Json, ToolCall
 from replay.llm.llamacpp.jobs import EngineSettings, Generation, GenerationJob, Listener
+from replay.llm.llamacpp.output import Output
 from replay.llm.local import Voice
 from replay.wiring.roles import ModelPlan, ModelWish
 from tests.support.models import make_identity
 
-__all__ = ["FINDER", "OPENED", "LineDialect", "PromptEngine", "find_model", "open_voice"]
+__all__ = [
+    "FINDER",
+    "LEFT",
+    "OPENED",
+    "PATIENT",
+    "SIGN",
+    "LineDialect",
+    "PromptEngine",
+    "find_model",
+    "open_voice",
+]
 
 FINDER = "tests.support.engines:find_model"
 
 OPENED: list[str] = []
 """Names of the models that were loaded in this process, in order; a test empties it first."""
+
+PATIENT = "patient"
+"""Name of a model that waits for a sign."""
+
+SIGN = threading.Event()
+
+LEFT: list[str] = []
+"""Why the patient model was interrupted, each time; a test empties it first."""
 
 _PLACE = "Atlantis"
 
@@ -95,18 +115,22 @@ class PromptEngine:
         time.sleep(next(self._pauses))
         self.jobs.append(job)
         prompt = json.loads(bytes(job.tokens))
-        text = self._answer(prompt, job)
-        tokens = tuple(text.encode())[: job.sampling.max_tokens]
-        ranked = () if job.top_logprobs is None else rank(tokens, job.top_logprobs)
-        for end in range(1, len(tokens) if listener is not None else 0):
-            assert listener is not None
-            listener(bytes(tokens[:end]), ranked[:end])
-        finish = "length" if len(tokens) < len(text.encode()) else "stop"
+        whole = self._answer(prompt, job).encode()
+        tokens = tuple(whole)[: job.sampling.max_tokens]
+        output, settled = Output((*job.stop, *job.sampling.stop)), []
+        is_stopped = False
+        for token in tokens:
+            is_stopped = is_stopped or output.add(bytes([token]))
+            settled += [] if is_stopped else [output.settled()]
+        ranked = () if job.top_logprobs is None else rank(output.kept(), job.top_logprobs)
+        if listener is not None:
+            self._tell(listener, settled[:-1], ranked)
+        finish = "length" if len(tokens) < len(whole) and not is_stopped else "stop"
         if len(job.tokens) + len(tokens) > self._context_tokens:
             finish = "overflow"
         return Generation(
             tokens=tokens,
-            text=bytes(tokens).decode(),
+            text=output.text(),
             finish=finish,
             margins=tuple(0.0005 if token % 64 == 0 else 0.25 for token in tokens),
             prompt_tokens=len(job.tokens),
@@ -121,6 +145,10 @@ class PromptEngine:
     def close(self) -> None:
         """Refuse further jobs."""
         self._is_closed = True
+
+    def _tell(self, listener: Listener, settled: Sequence[bytes], ranked: Sequence[RankedToken]) -> None:
+        for number, known in enumerate(settled, 1):
+            listener(known, ranked[:number])
 
     def _answer(self, prompt: dict[str, Json], job: GenerationJob) -> str:
         if prompt["schema"] is not None:
@@ -147,7 +175,23 @@ class PromptEngine:
         return f"CALL Finish {json.dumps(answer)}"
 
 
-def rank(tokens: Sequence[int], count: int) -> tuple[RankedToken, ...]:
+class PatientEngine(PromptEngine):
+    """Says eight words; behind half of them it waits for a sign where somebody listens."""
+
+    def _tell(self, listener: Listener, settled: Sequence[bytes], ranked: Sequence[RankedToken]) -> None:
+        try:
+            super()._tell(listener, settled[: len(settled) // 2], ranked)
+            assert SIGN.wait(20), "nobody gave the sign"
+            super()._tell(listener, settled, ranked)
+        except ModelError as error:
+            LEFT.append(error.what)
+            raise
+
+    def _play(self, prompt: dict[str, Json], job: GenerationJob) -> str:
+        return "one two three four five six seven eight"
+
+
+def rank(tokens: bytes, count: int) -> tuple[RankedToken, ...]:
     """Each byte is likely, the end of the text less so."""
     found = [(bytes([token]), -0.125 * (token % 4 + 1)) for token in tokens]
     others = ((b"<|end|>", -1.5), *((b"%d" % number, -2.0 - number) for number in range(count)))
@@ -196,7 +240,7 @@ def find_model(word: str, wish: ModelWish) -> ModelPlan:
 def open_voice(plan: ModelPlan) -> Voice:
     """Load it."""
     OPENED.append(plan.name)
-    return Voice(PromptEngine(plan.name), LineDialect())
+    return Voice((PatientEngine if plan.name == PATIENT else PromptEngine)(plan.name), LineDialect())
 
 
 def find_elsewhere(word: str, wish: ModelWish) -> ModelPlan:

@@ -15,7 +15,8 @@ WORDS = st.text(st.sampled_from("ab é\n\t文🙂"), max_size=60)
 
 def tokens_of(text: str, sizes: list[int]) -> list[RankedToken]:
     """Cut the bytes of a text into tokens of these sizes, over and over."""
-    data, tokens, place = text.encode(), [], 0
+    data, place = text.encode(), 0
+    tokens: list[RankedToken] = []
     while place < len(data):
         size = sizes[len(tokens) % len(sizes)]
         tokens.append(RankedToken(piece=data[place : place + size], logprob=-1.0))
@@ -25,7 +26,8 @@ def tokens_of(text: str, sizes: list[int]) -> list[RankedToken]:
 
 def cut(words: str, tokens: list[RankedToken], growth: list[int]) -> list[Piece]:
     """Cut an answer that grows by so many characters at a time."""
-    cutter, pieces, known = Cutter(), [], 0
+    cutter, known = Cutter(), 0
+    pieces: list[Piece] = []
     for more in growth:
         known = min(known + more, len(words))
         pieces += cutter.grow(words[:known].rstrip(), tokens)

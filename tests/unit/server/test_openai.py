@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import openai
 import pytest
 
+from replay.core.determinism import pause
 from replay.core.types import Json
 from tests.support.commands import MINI
-from tests.support.engines import FINDER
+from tests.support.engines import FINDER, LEFT, PATIENT, SIGN
 from tests.support.servers import Served, request_for, serving
 
 MODEL = "parrot"
@@ -44,7 +47,7 @@ SCHEMA: Any = {
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """The mini suite with a scripted engine beside its recorded models."""
     home: Path = tmp_path_factory.mktemp("home")
-    with serving(request_for(MINI, home, models=(MODEL,), finder=FINDER)) as running:
+    with serving(request_for(MINI, home, models=(MODEL, PATIENT), finder=FINDER)) as running:
         yield running
 
 
@@ -77,6 +80,99 @@ def test_choices_have_seeds_of_their_own(client: openai.OpenAI) -> None:
     said = [choice.message.content for choice in many.choices]
     assert 3 == len(set(said))
     assert one.choices[0].message.content == said[0]
+
+
+def test_log_probabilities_are_those_of_the_tokens(client: openai.OpenAI) -> None:
+    """Of each token of the text, with as many alternatives as are asked for; none where none are."""
+    got = client.chat.completions.create(model=MODEL, messages=SAID, logprobs=True, top_logprobs=2)
+    choice = got.choices[0]
+    assert choice.logprobs is not None
+    ranked = choice.logprobs.content or []
+    assert choice.message.content == bytes(b for token in ranked for b in token.bytes or ()).decode()
+    assert {2} == {len(token.top_logprobs) for token in ranked}
+    assert all(token.top_logprobs[0].logprob == token.logprob for token in ranked)
+    bare = client.chat.completions.create(model=MODEL, messages=SAID)
+    assert (None, bare.choices[0].message) == (bare.choices[0].logprobs, choice.message)
+
+
+@pytest.mark.parametrize("count", [None, 0, 2])
+def test_a_stream_carries_each_log_probability_once(client: openai.OpenAI, count: int | None) -> None:
+    """In the order of the whole answer, with the words that they belong to."""
+    words: Any = {"model": MODEL, "messages": SAID, "logprobs": True, "top_logprobs": count}
+    whole = client.chat.completions.create(**words).choices[0].logprobs
+    chunks = list(client.chat.completions.create(**words, stream=True))
+    ranked = [chunk.choices[0].logprobs for chunk in chunks]
+    assert whole is not None
+    assert (whole.content or []) == [t for part in ranked if part is not None for t in part.content or ()]
+    assert 1 < sum(part is not None for part in ranked)
+
+
+def test_text_completions_have_them_in_their_own_form(client: openai.OpenAI) -> None:
+    """Lists side by side, with the place of each token in the text; the same over a stream."""
+    words: Any = {"model": MODEL, "prompt": "Good morning", "logprobs": 1, "n": 2}
+    whole = client.completions.create(**words)
+    for choice in whole.choices:
+        ranked = choice.logprobs
+        assert ranked is not None
+        assert list(range(len(choice.text))) == ranked.text_offset
+        assert choice.text == "".join(ranked.tokens or ())
+        assert [{t: v} for t, v in zip(ranked.tokens or (), ranked.token_logprobs or (), strict=True)] == (
+            ranked.top_logprobs
+        )
+    chunks = [chunk.choices[0] for chunk in client.completions.create(**words, stream=True)]
+    streamed = [o for c in chunks if c.index == 1 and c.logprobs for o in c.logprobs.text_offset or ()]
+    assert list(range(len(whole.choices[1].text))) == streamed
+
+
+@pytest.mark.parametrize("words", [{}, {"logprobs": True, "top_logprobs": 1}])
+def test_a_stream_is_begun_before_its_answer_is_whole(served: Served, words: Json) -> None:
+    """The first words are there while the model has not said the last; the bytes are those of any time."""
+    SIGN.clear()
+    body = {"model": PATIENT, "messages": SAID, "stream": True, **words}
+    with served.client.stream("POST", "/v1/chat/completions", json=body) as answer:
+        lines = answer.iter_lines()
+        begun = [next(lines) for _ in range(6)]
+        SIGN.set()
+        rest = list(lines)
+    assert ["", "one", " two"] == [_event(line)["delta"]["content"] for line in begun[::2]]
+    assert "data: [DONE]" == rest[-2]
+    again = served.client.post("/v1/chat/completions", json=body).text
+    assert "\n".join([*begun, *rest, ""]) == again
+
+
+def test_a_client_that_leaves_ends_its_generation(served: Served) -> None:
+    """The model stops, nothing counts as an answer, and the next client is served."""
+    SIGN.clear()
+    LEFT.clear()
+    before = served.counters.read()["completions"]
+    body = {"model": PATIENT, "messages": SAID, "stream": True}
+    with served.client.stream("POST", "/v1/chat/completions", json=body) as answer:
+        next(answer.iter_lines())
+    pause(0.1)
+    SIGN.set()
+    assert _within(5, lambda: LEFT == ["the client left before its answer was whole"])
+    assert before == served.counters.read()["completions"]
+    assert 200 == served.client.post("/v1/chat/completions", json={**body, "stream": False}).status_code
+
+
+def test_a_client_that_leaves_without_a_stream_ends_it_too(served: Served) -> None:
+    """Nobody generates for nobody."""
+    SIGN.clear()
+    LEFT.clear()
+    with pytest.raises(httpx.ReadTimeout):
+        served.client.post("/v1/chat/completions", json={"model": PATIENT, "messages": SAID}, timeout=0.3)
+    pause(0.1)
+    SIGN.set()
+    assert _within(5, lambda: len(LEFT) == 1)
+
+
+def test_stop_strings_do_not_leak(client: openai.OpenAI) -> None:
+    """Nothing of one is ever sent, nor of what follows."""
+    words: Any = {"model": PATIENT, "messages": SAID, "stop": [" three four", "seven"]}
+    SIGN.set()
+    whole = client.chat.completions.create(**words).choices[0]
+    pieces = [c.choices[0].delta.content or "" for c in client.chat.completions.create(**words, stream=True)]
+    assert ("one two", "stop") == ("".join(pieces), whole.finish_reason)
 
 
 def test_a_stream_says_what_the_whole_answer_says(client: openai.OpenAI) -> None:
@@ -215,3 +311,15 @@ def _client_words(model: str, preimage: Json) -> Json:
         for tool in asked["tools"]
     ]
     return {"model": model, "messages": messages, "tools": tools, "seed": preimage["seed"]}
+
+
+def _event(line: str) -> Json:
+    return json.loads(line.removeprefix("data: "))["choices"][0]
+
+
+def _within(seconds: float, holds: Callable[[], bool]) -> bool:
+    for _ in range(int(seconds / 0.02)):
+        if holds():
+            return True
+        pause(0.02)
+    return holds()
