@@ -46,6 +46,9 @@ def serve(
     ] = None,
     max_body: Annotated[int, typer.Option(min=1, help="Bytes of one request.")] = 16 * 1024 * 1024,
     max_requests: Annotated[int, typer.Option(min=1, help="Requests in work at once, a worker.")] = 256,
+    read_timeout: Annotated[
+        float, typer.Option(min=0.01, help="Seconds that the next part of a request may take.")
+    ] = 30.0,
     model: Annotated[
         list[str] | None, typer.Option(help="A local model to serve at /v1; may be repeated.")
     ] = None,
@@ -77,6 +80,7 @@ _NAMES: Final = {
     "base": "bases",
     "context": "context_tokens",
     "model": "models",
+    "read_timeout": "read_timeout_s",
     "simulator": "simulator_model",
     "upstream": "upstreams",
 }
@@ -111,7 +115,7 @@ def _execute(request: ServeRequest, screen: Screen) -> int:
         screen.say(f"serving    {facts['archive']} at {facts['address']}")
         screen.flush()
 
-    report = run(request, tell=tell)
+    report = run(request, tell=tell, note=lambda line: screen.log(f"replay: {line}"))
     if report.log:
         screen.say(f"log        {report.log}")
     if not report.overlay:

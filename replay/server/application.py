@@ -23,6 +23,7 @@ def make_application(
     health: Mapping[str, Json],
     hosts: Iterable[str] = LOOPBACK_NAMES,
     max_requests: int = 256,
+    read_timeout_s: float = 30.0,
 ) -> ASGIApp:
     """Put the routes behind the gate.
 
@@ -30,7 +31,13 @@ def make_application(
     health: what `/healthz` says: the archive and what is served of it.
     """
     table = _Routes(routes, counters, health)
-    return Gate(table, counters=counters, hosts=hosts, max_requests=max_requests)
+    return Gate(
+        table,
+        counters=counters,
+        hosts=hosts,
+        max_requests=max_requests,
+        read_timeout_s=read_timeout_s,
+    )
 
 
 class _Routes:

@@ -31,17 +31,21 @@ class Gate:
         counters: Counters,
         hosts: Iterable[str] = LOOPBACK_NAMES,
         max_requests: int = 256,
+        read_timeout_s: float = 30.0,
     ) -> None:
         """Guard `app`.
 
         hosts: names that the Host header may hold, without port; a page in a browser that was led here under
                another name (DNS rebinding) is refused.
         max_requests: how many may be in work at once.
+        read_timeout_s: how long the next part of a body may take; a client that stops in the middle gives up
+               its place.
         """
         self._app = app
         self._counters = counters
         self._hosts = frozenset(host.lower().encode() for host in hosts)
         self._max_requests = max_requests
+        self._read_timeout_s = read_timeout_s
         self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,7 +78,7 @@ class Gate:
             await send(message)
 
         try:
-            await self._app(scope, receive, send_on)
+            await self._app(scope, self._in_time(receive), send_on)
         except asyncio.CancelledError:
             # Only a stop cancels, once its grace is over.
             self._counters.add("failed")
@@ -93,6 +97,25 @@ class Gate:
                 raise
             status = 400 if is_theirs else 500
             await send_json(send, {"detail": str(error), "error": error.to_json()}, status=status)
+
+    def _in_time(self, receive: Receive) -> Receive:
+        """Receive a body in time; what comes behind it, which is that the client left, may take long."""
+        is_whole = False
+
+        async def receive_next() -> Message:
+            nonlocal is_whole
+            if is_whole:
+                return await receive()
+            try:
+                async with asyncio.timeout(self._read_timeout_s):
+                    message = await receive()
+            except TimeoutError:
+                detail = f"nothing of the body came for {self._read_timeout_s:g} seconds"
+                raise RefusalError(408, detail) from None
+            is_whole = not message.get("more_body", False)
+            return message
+
+        return receive_next
 
     def _is_ours(self, host: bytes | None) -> bool:
         if host is None:

@@ -47,6 +47,8 @@ class ServeRequest(Record, frozen=True, kw_only=True):
     log: str = ""
     max_body: int = 16 * _MIB
     max_requests: int = 256
+    read_timeout_s: float = 30.0
+    """How long the next part of a request's body may take."""
     models: tuple[str, ...] = ()
     """Local models that answer at /v1."""
     simulator_model: str = ""
@@ -74,6 +76,7 @@ class ServePlan(Record, frozen=True, kw_only=True):
     hosts: tuple[str, ...]
     max_body: int
     max_requests: int
+    read_timeout_s: float
     log: str
     models: tuple[ModelPlan, ...] = ()
     simulator: RolePlan | None = None
@@ -130,6 +133,7 @@ def prepare_server(request: ServeRequest) -> ServePlan:
         hosts=request.allow_hosts,
         max_body=request.max_body,
         max_requests=request.max_requests,
+        read_timeout_s=request.read_timeout_s,
         log=request.log,
         models=tuple(find(name.removeprefix("model:")) for name in request.models),
         simulator=simulator,
@@ -140,10 +144,13 @@ def prepare_server(request: ServeRequest) -> ServePlan:
     )
 
 
-def serve(request: ServeRequest, *, tell: Callable[[dict[str, Json]], None]) -> ServeReport:
+def serve(
+    request: ServeRequest, *, tell: Callable[[dict[str, Json]], None], note: Callable[[str], None]
+) -> ServeReport:
     """Serve until SIGINT or SIGTERM.
 
     tell: called once requests are accepted, with the address and what is served.
+    note: told in one line what happens to the server while it serves.
     Errors:  those of preparing; InputError for a port in use; MissingExtraError without the packages.
     """
     try:
@@ -156,7 +163,7 @@ def serve(request: ServeRequest, *, tell: Callable[[dict[str, Json]], None]) -> 
             expected="the extra `serve`",
             next_step="pip install 'replay-bench[serve]'",
         ) from None
-    report: ServeReport = work.run(request, prepare_server(request), tell=tell)
+    report: ServeReport = work.run(request, prepare_server(request), tell=tell, note=note)
     return report
 
 

@@ -11,14 +11,16 @@ from multiprocessing.process import BaseProcess
 from types import FrameType
 from typing import Any, Final
 
-from replay.core.determinism import pause
+from replay.core.determinism import Stopwatch, pause
 from replay.core.errors import InternalError
 from replay.server.counters import Counters
 
 __all__ = ["run_crew", "stop_with_parent"]
 
 _RESTARTS: Final = 10
-"""How often a worker that died is replaced before the server gives up."""
+"""How often workers that died are replaced in a row before the server gives up."""
+_CALM_S: Final = 60.0
+"""After so long without a death the next one is the first of a row again."""
 _GRACE_S: Final = 15.0
 _LOOK_S: Final = 0.1
 
@@ -37,11 +39,17 @@ class _Stop:
 
 
 def run_crew(
-    target: Callable[..., None], work: tuple[Any, ...], workers: int, *, started: Callable[[], None]
+    target: Callable[..., None],
+    work: tuple[Any, ...],
+    workers: int,
+    *,
+    started: Callable[[], None],
+    note: Callable[[str], None],
 ) -> dict[str, int]:
     """Run the workers until SIGINT or SIGTERM; return what all of them counted.
 
     target: called in each process with `work`, the worker's number and the table of counters.
+    note: told in one line when a worker died and another one serves in its place.
 
     Errors:  InternalError when workers keep dying.
     """
@@ -58,7 +66,7 @@ def run_crew(
         # The listener is bound and the kernel holds what comes before a worker accepts.
         started()
         try:
-            _watch(crew, start, stop)
+            _watch(crew, start, stop, note)
         finally:
             _end(crew)
     return Counters(table).read_all()
@@ -77,20 +85,27 @@ def stop_with_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def _watch(crew: list[BaseProcess], start: Callable[[int], BaseProcess], stop: _Stop) -> None:
+def _watch(
+    crew: list[BaseProcess],
+    start: Callable[[int], BaseProcess],
+    stop: _Stop,
+    note: Callable[[str], None],
+) -> None:
     """Wait for the stop, and put another worker in the place of one that died."""
-    restarts = 0
+    restarts, calm = 0, Stopwatch()
     while not stop.is_set():
         pause(_LOOK_S)
         for worker, process in enumerate(crew):
             if process.exitcode is None or stop.is_set():
                 continue
-            restarts += 1
+            restarts = 1 if calm.elapsed_s() > _CALM_S else restarts + 1
+            calm = Stopwatch()
             if restarts > _RESTARTS:
                 raise InternalError(
                     f"worker {worker} ended with {process.exitcode}, the {restarts}th to do so",
                     expected="workers that serve until they are stopped",
                 )
+            note(f"worker {worker} ended with {process.exitcode}; another one serves in its place")
             crew[worker] = start(worker)
 
 

@@ -30,7 +30,13 @@ from replay.wiring.serving_routes import make_chat_routes, make_http_routes, mak
 __all__ = ["open_routes", "run", "run_worker", "serve_worker"]
 
 
-def run(request: ServeRequest, plan: ServePlan, *, tell: Callable[[dict[str, Json]], None]) -> ServeReport:
+def run(
+    request: ServeRequest,
+    plan: ServePlan,
+    *,
+    tell: Callable[[dict[str, Json]], None],
+    note: Callable[[str], None],
+) -> ServeReport:
     """Serve until SIGINT or SIGTERM.
 
     Errors:  InputError for a port in use or a log that is taken.
@@ -48,7 +54,7 @@ def run(request: ServeRequest, plan: ServePlan, *, tell: Callable[[dict[str, Jso
             counted = run_worker(plan, listener, log=log, started=lambda: tell(facts))
         else:
             work = (msgspec.to_builtins(plan), listener)
-            counted = run_crew(serve_worker, work, plan.workers, started=lambda: tell(facts))
+            counted = run_crew(serve_worker, work, plan.workers, started=lambda: tell(facts), note=note)
     finally:
         listener.close()
     folder = None if log is None else _finish(log, plan, counted)
@@ -122,7 +128,12 @@ def open_routes(
             "routes": sorted(routes),
         }
         yield make_application(
-            routes, counters=counters, health=health, hosts=plan.hosts, max_requests=plan.max_requests
+            routes,
+            counters=counters,
+            health=health,
+            hosts=plan.hosts,
+            max_requests=plan.max_requests,
+            read_timeout_s=plan.read_timeout_s,
         )
 
 
