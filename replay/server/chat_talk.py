@@ -11,7 +11,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, S
 from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
-from starlette.concurrency import run_in_threadpool
 from starlette.types import Receive
 
 from replay.core.errors import ModelError
@@ -20,6 +19,7 @@ from replay.core.types import Completion, Json
 from replay.server.chat_pieces import Cutter, Piece
 from replay.server.chat_shapes import ChatShape, calls_of, fault_of, finish_of, tokens_of
 from replay.server.chat_wishes import ChatWish, WishError
+from replay.server.waiting import run_aside
 from replay.server.wire import to_json
 
 __all__ = ["ChatSources", "ChatTalk", "Listener"]
@@ -77,14 +77,17 @@ class ChatTalk:
         write: called with each completion once it is whole.
         Errors:  those of the sources; WishError for what is no answer.
         """
-        return await run_in_threadpool(self._answer, write)
+        found = await run_aside(self._answer, write)
+        if isinstance(found, WishError):
+            raise found
+        return found
 
     async def events(self, write: Callable[[Completion], None]) -> AsyncGenerator[bytes, None]:
         """Yield the events of a stream as they become certain.
 
         Errors:  those of the sources; WishError for what is no answer, before the first event only.
         """
-        work = asyncio.create_task(run_in_threadpool(self._stream, write))
+        work = asyncio.create_task(run_aside(self._stream, write))
         is_whole = False
         try:
             while (event := await self._events.get()) is not None:
@@ -92,7 +95,9 @@ class ChatTalk:
             is_whole = True
         finally:
             self.has_left = self.has_left or not is_whole
-            await work
+            fault = await work
+            if fault is not None:
+                raise fault
 
     async def _watch(self, receive: Receive) -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -101,23 +106,29 @@ class ChatTalk:
 
     # ---- in the thread that answers -----------------------------------------------------------------------
 
-    def _answer(self, write: Callable[[Completion], None]) -> list[Completion]:
+    def _answer(self, write: Callable[[Completion], None]) -> list[Completion] | WishError:
         found = []
-        for completion in self._sources.answer(self._wish, lambda _words, _tokens: self._check_client()):
-            fault = fault_of(completion)
-            if fault is not None:
-                raise fault
-            write(completion)
-            found.append(completion)
-            self._check_client()
+        try:
+            for completion in self._sources.answer(self._wish, lambda _words, _tokens: self._check_client()):
+                fault = fault_of(completion)
+                if fault is not None:
+                    return fault
+                write(completion)
+                found.append(completion)
+                self._check_client()
+        except WishError as fault:
+            return fault
         return found
 
-    def _stream(self, write: Callable[[Completion], None]) -> None:
+    def _stream(self, write: Callable[[Completion], None]) -> WishError | None:
         try:
             for event in self._make_events(write):
                 self._send(event)
+        except WishError as fault:
+            return fault
         finally:
             self._put(None)
+        return None
 
     def _make_events(self, write: Callable[[Completion], None]) -> Iterator[Json]:
         choice = _Choice(0, self._shape)

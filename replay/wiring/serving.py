@@ -181,9 +181,11 @@ def _check(request: ServeRequest, file: str) -> None:
                 where="--out" if request.out else "--keep-errors",
                 expected="--mode record --upstream FILE.toml --out FOLDER",
             )
-    elif not file or not request.out:
+    elif not request.out or not (file or request.models):
         missing = (
-            "--out FOLDER, where answers are written" if file else "--upstream FILE.toml, which is asked"
+            "--upstream FILE.toml, or --model NAME, which is asked"
+            if request.out
+            else "--out FOLDER, where answers are written"
         )
         raise UsageError("a recording server is not whole", where="--mode record", expected=missing)
     elif request.workers != 1:
@@ -207,13 +209,6 @@ def _locate(request: ServeRequest, home: Path | None) -> LibraryPaths:
 
 def _check_upstreams(file: str, benchmark: str, mode: Mode) -> None:
     """Read the file and every secret that it names, before anybody waits for an answer."""
-    if benchmark not in (HTTP, STABLETOOLBENCH):
-        raise UsageError(
-            f"requests to a server are not recorded for {benchmark!r}",
-            where=f"--upstream {file}",
-            expected=f"an archive of {HTTP} exchanges or of {STABLETOOLBENCH}",
-            next_step="replay run ARCHIVE --mode record --upstream FILE.toml plays a candidate",
-        )
     if mode is not Mode.RECORD and benchmark != HTTP:
         raise UsageError(
             "only a recording server asks upstreams", where=f"--upstream {file}", expected="--mode record"
@@ -221,8 +216,14 @@ def _check_upstreams(file: str, benchmark: str, mode: Mode) -> None:
     found = load_upstreams(Path(file), needs_routes=benchmark != HTTP)
     for upstream in found.values():
         read_sent_always(upstream)
-    if benchmark != HTTP and all(upstream.kind == OPENAI for upstream in found.values()):
-        raise UsageError("no upstream of the file answers tools", where=file, expected="one of another kind")
+    has_model = any(upstream.kind == OPENAI for upstream in found.values())
+    if benchmark not in (HTTP, STABLETOOLBENCH) and not has_model:
+        raise UsageError(
+            f"requests to a server are not recorded for {benchmark!r}",
+            where=f"--upstream {file}",
+            expected=f"a model (kind {OPENAI!r}), or an archive of {HTTP} exchanges or of {STABLETOOLBENCH}",
+            next_step="replay run ARCHIVE --mode record --upstream FILE.toml plays a candidate",
+        )
 
 
 def _read_upstreams(words: tuple[str, ...]) -> tuple[str, dict[str, str]]:

@@ -9,25 +9,36 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from replay.core.determinism import derive_seed
 from replay.core.errors import GrammarError, MissError
+from replay.core.keys import completion_key
 from replay.core.protocols import ChatModel
-from replay.core.types import ChatRequest, Completion, Json, Role, Sampling, SnapshotKind
+from replay.core.types import ChatRequest, Completion, Json, Mode, Role, Sampling, Snapshot, SnapshotKind
 from replay.llm.grammar.schema import check_output, compile_schema
 from replay.llm.local import LocalModel
 from replay.llm.recorded import ChainedModel, RecordedModel, RecordingModel
+from replay.llm.remote import RemoteModel, describe_remote
 from replay.server.chat_talk import Listener
 from replay.server.chat_wishes import ChatWish, WishError
+from replay.server.counters import Counters
+from replay.store.layers import LayeredStore
+from replay.store.writing import PutOutcome
+from replay.tools.flights import SingleFlight
+from replay.tools.live_chat import LiveChatWire
+from replay.tools.upstreams import OPENAI, load_upstreams
 from replay.wiring.engines import ModelPool
 from replay.wiring.library import Library
 from replay.wiring.roles import ModelPlan
+from replay.wiring.serving import ServePlan
 from replay.wiring.serving_spoken import Spoken
+from replay.wiring.upstreams import open_asker
 
-__all__ = ["ServedModels", "request_of"]
+__all__ = ["ServedModels", "open_remote", "request_of"]
 
 _DEFAULT: Final = Sampling()
 
@@ -42,16 +53,19 @@ class ServedModels:
         pool: ModelPool,
         *,
         remote: Mapping[str, ChatModel] | None = None,
+        counters: Counters | None = None,
     ) -> None:
         """Serve the models recorded in an archive, and others: what is recorded of them is not asked again.
 
-        Where the library has an overlay, what they say is written to it.
+        Where the library has an overlay, what they say is written to it and counted.
         remote: models behind an API, by name; their failures are no answers.
         """
         self._store = library.store
         self._archive = library.paths.name
         self._local = {plan.name: LocalModel(plan.identity, pool.get(plan)) for plan in models}
         self._remote = dict(remote or {})
+        self._sink = None if library.store.overlay is None else _Sink(library.store, counters or Counters())
+        self._flights = SingleFlight()
         self._recorded = library.store.scopes(SnapshotKind.COMPLETION)
         self._spoken: dict[str, Spoken] = {}
         self._lock = threading.Lock()
@@ -86,9 +100,10 @@ class ServedModels:
 
     def _chain(self, model: ChatModel, *, keep_errors: bool) -> ChatModel:
         recorded = RecordedModel(self._store, model.identity, archive=self._archive)
-        if self._store.overlay is not None:
-            model = RecordingModel(model, self._store, keep_errors=keep_errors)
-        return ChainedModel(recorded, model)
+        if self._sink is None:
+            return ChainedModel(recorded, model)
+        recording = RecordingModel(model, self._sink, keep_errors=keep_errors)
+        return _Once(ChainedModel(recorded, recording), self._flights)
 
     def _look_up(self, wish: ChatWish) -> Iterator[Completion]:
         with self._lock:
@@ -105,6 +120,39 @@ class ServedModels:
             except MissError:
                 continue
         return None
+
+
+class _Once:
+    """Asks a model once for all that ask the same at the same time: who comes second reads the record."""
+
+    def __init__(self, model: ChatModel, flights: SingleFlight) -> None:
+        self._model = model
+        self._flights = flights
+
+    @property
+    def identity(self) -> Json:
+        return self._model.identity
+
+    def complete(self, request: ChatRequest, *, seed: int, trial: int) -> Completion:
+        with self._flights.holding(completion_key(self.identity, request, seed=seed, trial=trial)):
+            return self._model.complete(request, seed=seed, trial=trial)
+
+
+class _Sink:
+    """The overlay of a server; what is new in it is counted."""
+
+    def __init__(self, store: LayeredStore, counters: Counters) -> None:
+        self.get = store.get
+        self.count = store.count
+        self.scope = store.scope
+        self._put = store.put
+        self._counters = counters
+
+    def put(self, snapshot: Snapshot) -> str:
+        outcome = self._put(snapshot)
+        if outcome is PutOutcome.NEW:
+            self._counters.add("recorded")
+        return outcome
 
 
 class _Listening:
@@ -139,6 +187,25 @@ class _Willing:
         detail = completion.detail if isinstance(completion.detail, dict) else {}
         kind, message = detail.get("error", "error"), detail.get("message", "")
         raise WishError(f"the upstream gave no answer: {message}", "", status=502, code=f"upstream_{kind}")
+
+
+def open_remote(plan: ServePlan) -> dict[str, ChatModel]:
+    """Open the remote models of a recording server, by name; none in any other mode.
+
+    Errors:  InputError for a file of upstreams that is wrong; MissingExtraError without the HTTP client.
+    """
+    if plan.mode is not Mode.RECORD or not plan.upstream_file:
+        return {}
+    found = load_upstreams(Path(plan.upstream_file), needs_routes=False)
+    return {
+        name: RemoteModel(
+            describe_remote(name, upstream.model or name, upstream.options),
+            LiveChatWire(open_asker(upstream)),
+            options=upstream.options,
+        )
+        for name, upstream in found.items()
+        if upstream.kind == OPENAI
+    }
 
 
 def request_of(wish: ChatWish) -> ChatRequest:

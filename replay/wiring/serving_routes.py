@@ -18,7 +18,7 @@ from replay.wiring.engines import ModelPool
 from replay.wiring.library import Library
 from replay.wiring.serving import ServePlan
 from replay.wiring.serving_calls import ArchiveCalls, RecordingCalls
-from replay.wiring.serving_chat import ServedModels
+from replay.wiring.serving_chat import ServedModels, open_remote
 from replay.wiring.serving_exchanges import ArchiveExchanges, Services
 from replay.wiring.serving_recording import RecordingExchanges
 
@@ -62,10 +62,10 @@ def make_http_routes(
 def make_chat_routes(
     plan: ServePlan, library: Library, counters: Counters, log: RequestLog | None, stack: ExitStack
 ) -> dict[str, Any]:
-    """/v1/... from recorded completions and from local models."""
+    """/v1/... from recorded completions, from local models, and from remote ones that are recorded."""
     pool = ModelPool()
     stack.callback(pool.close)
-    sources = ServedModels(library, plan.models, pool)
+    sources = ServedModels(library, plan.models, pool, remote=open_remote(plan), counters=counters)
     if not sources.models():
         return {}
     chat = ChatApi(sources, counters=counters, log=log, max_body=plan.max_body)
