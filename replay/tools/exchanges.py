@@ -67,6 +67,7 @@ class Exchanges:
         self._keep_errors = keep_errors
         self._secrets = secrets or Secrets()
         self._used: set[Key] = set()
+        self._last: dict[Key, int] = {}
         self._lock = threading.Lock()
         self.recorded = 0
         """How many answers were recorded."""
@@ -77,9 +78,13 @@ class Exchanges:
 
     def find(self, key: Key, occurrence: int, repeats: RepeatPolicy) -> HttpAnswer | None:
         """Find the recorded answer for this repeat of a request. Raises DamagedError for one that is none."""
+        if occurrence and repeats is RepeatPolicy.STICKY_LAST and self._overlay is None:
+            # Nothing is recorded meanwhile, so what was counted once holds.
+            last = self._last.get(key)
+            if last is None:
+                last = self._last[key] = max(0, self._store.count(key) - 1)
+            occurrence = min(occurrence, last)
         held = self._store.get(key, occurrence)
-        if held is None and occurrence and repeats is RepeatPolicy.STICKY_LAST and self._overlay is None:
-            held = self._store.get(key, max(0, min(occurrence, self._store.count(key) - 1)))
         if held is None:
             return None
         self._used.add(key)

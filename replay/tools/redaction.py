@@ -21,6 +21,9 @@ __all__ = ["API_KEYS", "CREDENTIALS", "MASK", "PASSWORDS", "Redaction", "find_se
 
 MASK: Final = "$redacted"
 
+_Place = tuple[int, "_Place", Json] | None
+"""Where a value lies: how deep, in what, under which name or number; None at the top."""
+
 _SEPARATORS: Final = str.maketrans("", "", "-_. ")
 
 
@@ -37,7 +40,10 @@ class Redaction(Record, frozen=True, kw_only=True):
 
     def covers(self, field: str) -> bool:
         """Tell whether a field of this spelling falls under the rule."""
-        plain = _plain(field)
+        return self.has(_plain(field))
+
+    def has(self, plain: str) -> bool:
+        """Tell the same of a field in the spelling of the rules."""
         return plain in self.fields or (bool(self.suffixes) and plain.endswith(self.suffixes))
 
 
@@ -82,7 +88,7 @@ def scrub(value: Json, rules: Iterable[Redaction]) -> Json:
     Errors:  CanonicalError with the JSON path when the value is nested deeper than canonical JSON allows.
     """
     kept = tuple(rules)
-    return _scrub(value, kept, "$", 0) if kept else value
+    return _scrub(value, kept, None) if kept else value
 
 
 def is_mask(value: Json) -> bool:
@@ -116,25 +122,38 @@ def _secrets_in_text(text: str, rules: tuple[Redaction, ...]) -> list[str]:
     return found + ([match.group(2) for match in _HEADER.finditer(text)] if " " in text else [])
 
 
-def _scrub(value: Json, rules: tuple[Redaction, ...], path: str, depth: int) -> Json:
-    if depth > MAX_DEPTH:
-        raise CanonicalError("too deeply nested", where=path, expected=f"at most {MAX_DEPTH} levels")
-    if isinstance(value, dict):
-        return {name: _scrub_field(name, item, rules, (path, depth)) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_scrub(item, rules, f"{path}[{index}]", depth + 1) for index, item in enumerate(value)]
+def _scrub(value: Json, rules: tuple[Redaction, ...], place: _Place) -> Json:
     if isinstance(value, str):
-        return _scrub_text(value, rules)
+        return _scrub_text(value, rules) if "=" in value or " " in value else value
+    if value is None or isinstance(value, (int, float)):
+        return value
+    if place is not None and place[0] >= MAX_DEPTH:
+        raise CanonicalError(
+            "too deeply nested", where=_write_place(place), expected=f"at most {MAX_DEPTH} levels"
+        )
+    depth = 1 if place is None else place[0] + 1
+    if isinstance(value, dict):
+        return {name: _scrub_field(name, item, rules, (depth, place, name)) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_scrub(item, rules, (depth, place, index)) for index, item in enumerate(value)]
     return value
 
 
-def _scrub_field(name: Json, value: Json, rules: tuple[Redaction, ...], place: tuple[str, int]) -> Json:
-    path, depth = place
+def _scrub_field(name: Json, value: Json, rules: tuple[Redaction, ...], place: _Place) -> Json:
     if isinstance(name, str) and value not in (None, "") and not isinstance(value, bool):
+        plain = _plain(name)
         for rule in rules:
-            if rule.covers(name):
+            if rule.has(plain):
                 return value if is_mask(value) else {MASK: {"rule": rule.name, "type": _type_name(value)}}
-    return _scrub(value, rules, f"{path}.{name}", depth + 1)
+    return _scrub(value, rules, place)
+
+
+def _write_place(place: _Place) -> str:
+    parts: list[str] = []
+    while place is not None:
+        _, place, step = place
+        parts.append(f"[{step}]" if isinstance(step, int) else f".{step}")
+    return "$" + "".join(reversed(parts))
 
 
 def _scrub_text(text: str, rules: tuple[Redaction, ...]) -> str:

@@ -13,7 +13,7 @@ from replay.server.counters import Counters
 from replay.server.virtual_api import Found, write_result
 from replay.server.wire import as_it_stands
 from replay.store.answers import read_result
-from replay.store.layers import LayeredStore
+from replay.store.answers_only import AnswersOnly
 from replay.store.writing import PutOutcome
 from replay.tools.flights import SingleFlight
 from replay.tools.keys import recipe_for
@@ -28,22 +28,13 @@ from replay.wiring.upstreams import plan_upstreams
 __all__ = ["ArchiveCalls", "RecordingCalls"]
 
 
-class _Headless:
-    """A store as the hot path reads it: what was recorded with an answer stays unread."""
-
-    def __init__(self, store: LayeredStore) -> None:
-        self.get = store.get_answer
-        self.count = store.count
-        self.scope = store.scope
-
-
 class ArchiveCalls:
     """Answers calls from the archive, and in another way where the mode allows one. Safe to share."""
 
     def __init__(self, plan: ServePlan, library: Library, pool: ModelPool) -> None:
         """Answer from this archive."""
         modes = Modes(tools=plan.mode)
-        self._source = SnapshotSource(_Headless(library.store), recipe_for(plan.library.benchmark))
+        self._source = SnapshotSource(AnswersOnly(library.store), recipe_for(plan.library.benchmark))
         answers = AnswerPlan(
             benchmark=plan.library.benchmark,
             archive=plan.library.name,
