@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from replay.core.types import Json
 from replay.server.counters import Counters
-from replay.server.gate import LOOPBACK_NAMES, Gate
+from replay.server.gate import Bounds, Gate
 from replay.server.wire import send_answer, send_json
 
 __all__ = ["make_application"]
@@ -21,33 +21,34 @@ def make_application(
     *,
     counters: Counters,
     health: Mapping[str, Json],
-    hosts: Iterable[str] = LOOPBACK_NAMES,
-    max_requests: int = 256,
-    read_timeout_s: float = 30.0,
+    bounds: Bounds | None = None,
+    check: Callable[[], None] | None = None,
 ) -> ASGIApp:
     """Put the routes behind the gate.
 
     routes: path to application; a path that ends with `/` serves everything below it.
     health: what `/healthz` says: the archive and what is served of it.
+    check: raises when nothing can be served any more; called before each request.
     """
-    table = _Routes(routes, counters, health)
-    return Gate(
-        table,
-        counters=counters,
-        hosts=hosts,
-        max_requests=max_requests,
-        read_timeout_s=read_timeout_s,
-    )
+    table = _Routes(routes, counters, health, check)
+    return Gate(table, counters=counters, bounds=bounds)
 
 
 class _Routes:
     """Finds the application of a path."""
 
-    def __init__(self, routes: Mapping[str, ASGIApp], counters: Counters, health: Mapping[str, Json]) -> None:
+    def __init__(
+        self,
+        routes: Mapping[str, ASGIApp],
+        counters: Counters,
+        health: Mapping[str, Json],
+        check: Callable[[], None] | None,
+    ) -> None:
         self._exact = {path: app for path, app in routes.items() if not path.endswith("/")}
         self._below = tuple((path, app) for path, app in sorted(routes.items()) if path.endswith("/"))
         self._counters = counters
         self._health = dict(health)
+        self._check = check
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -57,6 +58,8 @@ class _Routes:
             await send({"type": "websocket.close", "code": 1003})
             return
         path = scope["path"]
+        if self._check is not None and path != "/metrics":
+            self._check()
         app = self._exact.get(path) or next((a for start, a in self._below if path.startswith(start)), None)
         if app is not None:
             await app(scope, receive, send)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -12,7 +11,7 @@ from replay.core.errors import InputError, ReplayError
 from replay.server.counters import Counters
 from replay.server.wire import RefusalError, header_of, send_json
 
-__all__ = ["LOOPBACK_NAMES", "Gate"]
+__all__ = ["LOOPBACK_NAMES", "Bounds", "Gate"]
 
 LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 """Names by which a client on this machine may call the server."""
@@ -21,31 +20,29 @@ _BUSY: Final = [(b"retry-after", b"1")]
 _CLOSE: Final = [(b"connection", b"close")]
 
 
+class Bounds(NamedTuple):
+    """What a server lets in."""
+
+    hosts: tuple[str, ...] = tuple(sorted(LOOPBACK_NAMES))
+    """Names that the Host header may hold, without port; a page in a browser that was led here under another
+    name (DNS rebinding) is refused."""
+    max_requests: int = 256
+    """How many may be in work at once."""
+    read_timeout_s: float = 30.0
+    """How long the next part of a body may take; a client that stops in the middle gives up its place."""
+
+
 class Gate:
     """Lets requests through to an application, one at a time into a bounded crowd."""
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        counters: Counters,
-        hosts: Iterable[str] = LOOPBACK_NAMES,
-        max_requests: int = 256,
-        read_timeout_s: float = 30.0,
-    ) -> None:
-        """Guard `app`.
-
-        hosts: names that the Host header may hold, without port; a page in a browser that was led here under
-               another name (DNS rebinding) is refused.
-        max_requests: how many may be in work at once.
-        read_timeout_s: how long the next part of a body may take; a client that stops in the middle gives up
-               its place.
-        """
+    def __init__(self, app: ASGIApp, *, counters: Counters, bounds: Bounds | None = None) -> None:
+        """Guard `app`."""
+        bounds = bounds or Bounds()
         self._app = app
         self._counters = counters
-        self._hosts = frozenset(host.lower().encode() for host in hosts)
-        self._max_requests = max_requests
-        self._read_timeout_s = read_timeout_s
+        self._hosts = frozenset(host.lower().encode() for host in bounds.hosts)
+        self._max_requests = bounds.max_requests
+        self._read_timeout_s = bounds.read_timeout_s
         self._running = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -22,7 +22,16 @@ from replay.server.fields import BodyFaultError, read_fields
 from replay.server.waiting import run_aside
 from replay.server.wire import header_of, read_body, send_answer, send_json, to_json
 
-__all__ = ["MISS_HEADER", "CallRules", "CallSources", "Found", "RequestLog", "Virtual", "write_result"]
+__all__ = [
+    "MADE_HEADER",
+    "MISS_HEADER",
+    "CallRules",
+    "CallSources",
+    "Found",
+    "RequestLog",
+    "Virtual",
+    "write_result",
+]
 
 MISS_HEADER: Final = b"x-replay-miss"
 """Holds the key of what was not recorded; a miss is otherwise an answer like any other, with status 200."""
@@ -32,6 +41,10 @@ _KEPT_BYTES: Final = 64 * 1024 * 1024
 _LONGEST_KEPT: Final = 256 * 1024
 _KEPT_BESIDE: Final = 512
 """Memory of an answer that is kept, beside its bytes."""
+MADE_HEADER: Final = b"x-replay-provenance"
+"""Says how an answer that no API gave was made."""
+
+_MADE: Final = (Provenance.SIMULATED, Provenance.GENERATED)
 _METHOD: Final = "POST"
 _MISSES: Final = "virtual_misses"
 
@@ -143,13 +156,18 @@ class Virtual:
             found = self._sources.hit(read)
             if found is not None:
                 step = None if self._log is None else _step(fields, read, found.read())
-                return _Held(found.body, _counter(found.provenance), step)
+                return _Held(found.body, _counter(found.provenance), step, headers=_label(found.provenance))
             result = await run_aside(self._sources.resolve, read)
         except MissError as error:
             return _miss(error)
         except CanonicalError as error:
             return _by_rule(fields, {"error": f"Tool input refused: {error}", "response": ""})
-        return _Held(write_result(result), _counter(result.provenance), _step(fields, read, result))
+        return _Held(
+            write_result(result),
+            _counter(result.provenance),
+            _step(fields, read, result),
+            headers=_label(result.provenance),
+        )
 
     def _keep(self, place: tuple[bytes, bytes | None], held: _Held) -> None:
         size = _size_of(place, held)
@@ -167,9 +185,13 @@ def _size_of(place: tuple[bytes, bytes | None], held: _Held) -> int:
     return len(place[0]) + copies * len(held.body) + _KEPT_BESIDE
 
 
+def _label(provenance: Provenance) -> tuple[tuple[bytes, bytes], ...]:
+    """Say of an answer that it was made up; what was recorded has the original's bytes and no more."""
+    return ((MADE_HEADER, provenance.value.encode()),) if provenance in _MADE else ()
+
+
 def _counter(provenance: Provenance) -> str:
-    is_made = provenance in (Provenance.SIMULATED, Provenance.GENERATED)
-    return "virtual_simulated" if is_made else "virtual_hits"
+    return "virtual_simulated" if provenance in _MADE else "virtual_hits"
 
 
 def _step(fields: Mapping[str, str | dict[str, Json]], read: CallRequest, result: ToolResult) -> CallStep:

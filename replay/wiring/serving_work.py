@@ -18,6 +18,7 @@ from replay.core.network import NetworkGuard
 from replay.core.types import Json, Mode
 from replay.server.application import make_application
 from replay.server.counters import Counters
+from replay.server.gate import Bounds
 from replay.server.listening import bind, describe, run_server
 from replay.tools.exchange import HTTP
 from replay.wiring.library import Library
@@ -26,6 +27,7 @@ from replay.wiring.serving import STABLETOOLBENCH, ServePlan, ServeReport, Serve
 from replay.wiring.serving_crew import run_crew, stop_with_parent
 from replay.wiring.serving_overlay import open_served, overlay_path
 from replay.wiring.serving_routes import make_chat_routes, make_http_routes, make_virtual_routes
+from replay.wiring.serving_watch import StoreWatch
 
 __all__ = ["open_routes", "run", "run_worker", "serve_worker"]
 
@@ -120,6 +122,7 @@ def open_routes(
         if plan.library.benchmark == HTTP:
             routes |= make_http_routes(plan, library, counters, steps)
         routes |= make_chat_routes(plan, library, counters, steps, stack)
+        watch = stack.enter_context(StoreWatch(plan.library.stores))
         health = {
             "archive": plan.library.name,
             "root": str(plan.library.root),
@@ -127,14 +130,8 @@ def open_routes(
             "mode": plan.mode.value,
             "routes": sorted(routes),
         }
-        yield make_application(
-            routes,
-            counters=counters,
-            health=health,
-            hosts=plan.hosts,
-            max_requests=plan.max_requests,
-            read_timeout_s=plan.read_timeout_s,
-        )
+        bounds = Bounds(plan.hosts, plan.max_requests, plan.read_timeout_s)
+        yield make_application(routes, counters=counters, health=health, bounds=bounds, check=watch.check)
 
 
 def _own_names(host: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from replay.core.errors import DamagedError, InputError, ReplayError
 from replay.server.counters import Counters
-from replay.server.gate import Gate
+from replay.server.gate import Bounds, Gate
 from replay.server.wire import send_answer
 
 
@@ -63,7 +63,7 @@ def test_a_crowd_is_bounded() -> None:
         await send_answer(send, b"{}")
 
     async def ask() -> list[int]:
-        async with client_of(Gate(slow, counters=Counters(), max_requests=2)) as client:
+        async with client_of(Gate(slow, counters=Counters(), bounds=Bounds(max_requests=2))) as client:
             return [got.status_code for got in await asyncio.gather(*(client.get("/") for _ in range(5)))]
 
     assert [200, 200, 503, 503, 503] == sorted(asyncio.run(ask()))
