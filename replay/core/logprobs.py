@@ -18,6 +18,7 @@ from replay.core.types import Json, Record
 __all__ = [
     "FIELD",
     "MOST_LOGPROBS",
+    "NO_CHANCE",
     "Logprobs",
     "RankedToken",
     "has_logprobs",
@@ -30,6 +31,9 @@ FIELD: Final = "logprobs"
 
 MOST_LOGPROBS: Final = 20
 """Alternatives of one token that can be asked for; as many as the APIs that have them give."""
+
+NO_CHANCE: Final = -9999.0
+"""Stands for a log-probability of minus infinity, which JSON cannot write."""
 
 _Token = str | tuple[int, ...]
 _Line = tuple[_Token, float, tuple[tuple[_Token, float], ...]]

@@ -7,6 +7,7 @@ events of a stream) beside the joined message; a failure on the way is a finish 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Final, Protocol, Self
 
 import msgspec
@@ -14,8 +15,9 @@ import msgspec
 from replay.core.determinism import deterministic_id
 from replay.core.errors import UpstreamError
 from replay.core.keys import completion_key
+from replay.core.logprobs import write_logprobs
 from replay.core.types import ChatRequest, Completion, Json, Message, Provenance, ToolCall, ToolSpec
-from replay.llm.remote_answers import RemoteAnswer, read_answer_text, read_events
+from replay.llm.remote_answers import RemoteAnswer, read_answer_text, read_events, read_ranks
 from replay.store.journal import Journal
 
 __all__ = ["ChatWire", "RemoteModel", "describe_remote", "request_body"]
@@ -94,7 +96,9 @@ class RemoteModel:
             kind, _, message = error.what.partition(": ")
             return _failed(kind, message)
         answer = read_events(raw) if self._wire.is_streamed else read_answer_text(raw)
-        return _failed("answer", answer) if isinstance(answer, str) else _completion(answer, raw, seed)
+        if isinstance(answer, str):
+            return _failed("answer", answer)
+        return _with_ranks(_completion(answer, raw, seed), answer, sent)
 
 
 def describe_remote(name: str, model: str, options: Json) -> Json:
@@ -122,6 +126,8 @@ def request_body(request: ChatRequest, *, model: str, seed: int, stream: bool) -
     if request.response_schema is not None:
         schema = {"name": "answer", "schema": request.response_schema}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    if request.top_logprobs is not msgspec.UNSET:
+        body |= {"logprobs": True, "top_logprobs": request.top_logprobs}
     if stream:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     return body
@@ -184,6 +190,17 @@ def _completion(answer: RemoteAnswer, raw: bytes, seed: int) -> Completion:
         provenance=Provenance.RECORDED,
         detail=detail,
     )
+
+
+def _with_ranks(completion: Completion, answer: RemoteAnswer, sent: Mapping[str, Json]) -> Completion:
+    """Add the log-probabilities that were asked for; without them the answer is none."""
+    if not sent.get("logprobs"):
+        return completion
+    ranked = read_ranks(answer.ranks)
+    if isinstance(ranked, str):
+        return _failed("answer", ranked)
+    held = write_logprobs(ranked, top=sent.get("top_logprobs") or 0)
+    return msgspec.structs.replace(completion, detail={**completion.detail, **held})
 
 
 def _failed(error: str, message: str) -> Completion:

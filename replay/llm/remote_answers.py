@@ -8,9 +8,10 @@ from typing import Final
 
 import msgspec
 
+from replay.core.logprobs import NO_CHANCE, RankedToken
 from replay.core.types import Json, Record
 
-__all__ = ["RemoteAnswer", "RemoteCall", "read_answer_text", "read_events"]
+__all__ = ["RemoteAnswer", "RemoteCall", "read_answer_text", "read_events", "read_ranks"]
 
 _MAX_CALLS: Final = 128
 _DONE: Final = "[DONE]"
@@ -33,6 +34,18 @@ class RemoteAnswer(Record, frozen=True, kw_only=True):
     finish: str
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    ranks: tuple[Json, ...] | None = None
+    """Log-probabilities of the tokens of the text as they came; None where there were none."""
+
+
+class _Rank(msgspec.Struct):
+    token: str
+    logprob: float
+    bytes: list[int] | None = None
+
+
+class _TokenRank(_Rank):
+    top_logprobs: list[_Rank] | None = None
 
 
 class _Function(msgspec.Struct):
@@ -61,6 +74,7 @@ class _Choice(msgspec.Struct):
     message: _Message | None = None
     delta: _Message | None = None
     finish_reason: str | None = None
+    logprobs: Json = None
 
 
 class _Usage(msgspec.Struct):
@@ -94,7 +108,28 @@ def read_answer_text(raw: bytes) -> RemoteAnswer | str:
         finish=choice.finish_reason or "none",
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
+        ranks=_ranks(choice),
     )
+
+
+def read_ranks(ranks: tuple[Json, ...] | None) -> tuple[RankedToken, ...] | str:
+    """Read log-probabilities of tokens; a text says what is wrong with them."""
+    if ranks is None:
+        return "log-probabilities were asked for and none came"
+    try:
+        found = msgspec.convert(ranks, list[_TokenRank])
+        return tuple(
+            RankedToken(
+                piece=_piece(rank),
+                logprob=max(rank.logprob, NO_CHANCE),
+                top=tuple(
+                    (_piece(other), max(other.logprob, NO_CHANCE)) for other in rank.top_logprobs or ()
+                ),
+            )
+            for rank in found
+        )
+    except ValueError as error:
+        return f"log-probabilities that are none: {error}"[:300]
 
 
 def read_events(raw: bytes) -> RemoteAnswer | str:
@@ -124,6 +159,7 @@ class _Joined:
         self._calls: dict[int, tuple[list[str], list[str], list[str]]] = {}
         self._finish = ""
         self._usage = _Usage()
+        self._ranks: list[Json] | None = None
 
     def add(self, data: str) -> str:
         """Add one event; return what is wrong with it, or nothing."""
@@ -136,6 +172,7 @@ class _Joined:
         for choice in document.choices or ():
             if choice.index == 0:
                 self._finish = choice.finish_reason or self._finish
+                self._add_ranks(choice)
                 self._add_delta(choice.delta or _Message())
         return "" if len(self._calls) <= _MAX_CALLS else f"more than {_MAX_CALLS} calls"
 
@@ -156,7 +193,14 @@ class _Joined:
             finish=self._finish,
             prompt_tokens=self._usage.prompt_tokens,
             completion_tokens=self._usage.completion_tokens,
+            ranks=None if self._ranks is None else tuple(self._ranks),
         )
+
+    def _add_ranks(self, choice: _Choice) -> None:
+        ranks = _ranks(choice)
+        if ranks is not None:
+            self._ranks = self._ranks or []
+            self._ranks += ranks
 
     def _add_delta(self, delta: _Message) -> None:
         text = _text(delta.content)
@@ -188,6 +232,15 @@ def _decode(raw: bytes) -> _Document | str:
         return msgspec.json.decode(raw, type=_Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return f"not a chat answer: {error}"[:300]
+
+
+def _ranks(choice: _Choice) -> tuple[Json, ...] | None:
+    content = choice.logprobs.get("content") if isinstance(choice.logprobs, dict) else None
+    return tuple(content) if isinstance(content, list) else None
+
+
+def _piece(rank: _Rank) -> bytes:
+    return rank.token.encode("utf-8") if rank.bytes is None else bytes(rank.bytes)
 
 
 def _without_choice(document: _Document) -> str:

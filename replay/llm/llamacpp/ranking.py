@@ -15,12 +15,11 @@ from typing import Final
 
 import numpy as np
 
+from replay.core.logprobs import NO_CHANCE
 from replay.llm.llamacpp.drawing import Row
 from replay.llm.llamacpp.weighing import exponential
 
-__all__ = ["NO_CHANCE", "find_largest", "log_probabilities", "logarithm"]
-
-NO_CHANCE: Final = -9999.0
+__all__ = ["find_largest", "log_probabilities", "logarithm"]
 
 _LN2_HIGH: Final = float.fromhex("0x1.62e42feep-1")  # ends in zeros: its multiples up to 2^10 are exact
 _LN2_LOW: Final = float.fromhex("0x1.a39ef35793c76p-33")

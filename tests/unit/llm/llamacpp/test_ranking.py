@@ -8,7 +8,8 @@ import random
 import numpy as np
 import pytest
 
-from replay.llm.llamacpp.ranking import NO_CHANCE, find_largest, log_probabilities, logarithm
+from replay.core.logprobs import NO_CHANCE
+from replay.llm.llamacpp.ranking import find_largest, log_probabilities, logarithm
 from replay.llm.llamacpp.sampling import Row
 
 
