@@ -11,6 +11,9 @@ JOBS   ?= 2
 WHEELS ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
+# Test modules are kept compiled, whatever the caller's environment says: compiling them is half of collecting them.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n $(JOBS) --dist worksteal
+
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
@@ -70,16 +73,16 @@ test: $(VENV)/.test models-test ## All tests, style and types
 	@echo "[test] types"
 	@$(BIN)/mypy
 	@echo "[test] tests on $(JOBS) processes"
-	@$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not fuzz"
+	@$(PYTEST) -m "not fuzz"
 
 test-fast: $(VENV)/.test ## Tests that need no model and no network, the quick ones
-	@HYPOTHESIS_PROFILE=quick $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow and not model and not fuzz"
+	@HYPOTHESIS_PROFILE=quick $(PYTEST) -m "not slow and not model and not fuzz"
 
 bench: $(VENV)/.bench ## Measure against the opponents, one JSON document
 	@$(BIN)/python -m tests.bench
 
 fuzz: $(VENV)/.test ## Large random profiles of the property tests
-	@HYPOTHESIS_PROFILE=fuzz $(BIN)/pytest -n $(JOBS) tests/property
+	@HYPOTHESIS_PROFILE=fuzz $(PYTEST) tests/property
 
 lint: $(VENV)/.test ## Style
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -5,9 +5,11 @@ Commands import what they need when they run, so that `replay --help` stays unde
 
 from __future__ import annotations
 
+import functools
 import io
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -76,8 +78,14 @@ def main(arguments: list[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
+@functools.cache
+def _command() -> Callable[..., object]:
+    """The commands with their options, worked out once however many lines are run in one process."""
+    return typer.main.get_command(app)
+
+
 def _invoke(words: list[str]) -> object:
-    code = app(args=words, prog_name=app.info.name, standalone_mode=False)
+    code = _command()(args=words, prog_name=app.info.name, standalone_mode=False)
     if code == INTERRUPTED:
         # typer has caught Ctrl-C and made an exit of it.
         raise KeyboardInterrupt

@@ -38,7 +38,16 @@ from replay.core.numbers import EXACT_DOUBLE, MAX_DIGITS, count_digits, double_t
 from replay.core.parsing import MAX_DEPTH, parse_json
 from replay.core.types import Digest, Json
 
-__all__ = ["MAX_DEPTH", "canonical_bytes", "canonical_jcs", "digest", "digest_bytes", "parse_json"]
+__all__ = [
+    "MAX_DEPTH",
+    "canonical_bytes",
+    "canonical_jcs",
+    "digest",
+    "digest_bytes",
+    "is_ordered_alike",
+    "is_spelled_alike",
+    "parse_json",
+]
 
 _SAFE_INTEGER: Final = EXACT_DOUBLE - 1  # Number.MAX_SAFE_INTEGER
 _SMALLEST_INT64: Final = -(2**63)
@@ -61,7 +70,7 @@ def canonical_bytes(value: Json) -> bytes:
         plain = _admit(value, MAX_DEPTH)
         if plain is not _UNUSUAL:
             data = _FAST.encode(plain)
-            if data.isascii() or not _has_astral(data) or not _has_astral_name(plain):
+            if is_ordered_alike(plain, data):
                 return data
     except UnicodeEncodeError:
         pass  # a lone surrogate; the complete writer says where
@@ -88,6 +97,14 @@ def digest_bytes(tag: str, data: bytes) -> Digest:
     if "\x00" in tag:
         raise InternalError(f"a digest tag with a NUL: {tag!r}")
     return Digest("sha256:" + hashlib.sha256(tag.encode() + b"\x00" + data).hexdigest())
+
+
+def is_spelled_alike(value: float) -> bool:
+    """Tell whether msgspec prints a double that is no whole number as RFC 8785 does.
+
+    In this range both print the shortest digits without an exponent.
+    """
+    return 0.001 <= abs(value) < 1e15
 
 
 # ---- the fast writer: admit what msgspec prints as RFC 8785 does ----------------------------------------
@@ -118,8 +135,7 @@ def _admit(value: Json, room: int) -> Json:
 def _admit_double(value: float) -> Json:
     if value.is_integer():
         return int(value) if -EXACT_DOUBLE <= value <= EXACT_DOUBLE else _UNUSUAL
-    # In this range both print the shortest digits without an exponent.
-    return value if 0.001 <= abs(value) < 1e15 else _UNUSUAL
+    return value if is_spelled_alike(value) else _UNUSUAL
 
 
 def _admit_object(value: dict[Json, Json], room: int) -> Json:
@@ -156,8 +172,9 @@ def _admit_array(value: list[Json] | tuple[Json, ...], room: int) -> Json:
     return admitted
 
 
-def _has_astral(data: bytes) -> bool:
-    return len(data.translate(None, _ASTRAL)) != len(data)
+def is_ordered_alike(value: Json, data: bytes) -> bool:
+    """Tell whether msgspec, which printed `data`, orders the names in `value` as RFC 8785 does."""
+    return data.isascii() or len(data.translate(None, _ASTRAL)) == len(data) or not _has_astral_name(value)
 
 
 def _has_astral_name(value: Json) -> bool:

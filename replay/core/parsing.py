@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
 from typing import Final
 
 from replay.core.errors import CanonicalError
@@ -22,7 +21,7 @@ from replay.core.jsonpath import join_path
 from replay.core.numbers import MAX_DIGITS, parse_integer
 from replay.core.types import Json
 
-__all__ = ["MAX_DEPTH", "parse_json"]
+__all__ = ["MAX_DEPTH", "is_too_deep", "parse_json"]
 
 MAX_DEPTH: Final = 200
 """How many containers may lie in one another: `[[1]]` has depth 2."""
@@ -32,6 +31,7 @@ _BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 # Tried once for each run of digits, so that many long runs cost no more than one reading.
 _LONG_DIGITS: Final = re.compile(rf"(?<![0-9])[0-9]{{{MAX_DIGITS + 1}}}")
 _SHOWN_NUMBER: Final = 20
+_CONTAINERS: Final = frozenset({dict, list})
 
 
 def parse_json(text: str | bytes, *, where: str = "") -> Json:
@@ -51,9 +51,24 @@ def parse_json(text: str | bytes, *, where: str = "") -> Json:
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):  # UnicodeEncodeError and JSONDecodeError are ValueErrors
         return _read_slowly(decoded, where)
-    if decoded.count("[") + decoded.count("{") > MAX_DEPTH and _is_deeper(value, MAX_DEPTH):
+    if decoded.count("[") + decoded.count("{") > MAX_DEPTH and is_too_deep(value):
         return _read_slowly(decoded, where)
     return value
+
+
+def is_too_deep(value: Json) -> bool:
+    """Tell whether containers lie in one another more than MAX_DEPTH deep, level by level."""
+    level = [value] if type(value) in _CONTAINERS else []
+    for _ in range(MAX_DEPTH):
+        level = [
+            item
+            for container in level
+            for item in (container.values() if type(container) is dict else container)
+            if type(item) in _CONTAINERS
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _decode(text: str | bytes, where: str) -> str:
@@ -99,16 +114,6 @@ _STRICT: Final = json.JSONDecoder(
     object_pairs_hook=_unique, parse_float=_read_double, parse_constant=_refuse_constant
 )
 """Made once: making it takes as long as reading a short text."""
-
-
-def _is_deeper(value: Json, room: int) -> bool:
-    if isinstance(value, dict):
-        items: Iterable[Json] = value.values()
-    elif isinstance(value, list):
-        items = value
-    else:
-        return False
-    return not room or any(_is_deeper(item, room - 1) for item in items)
 
 
 # ---- the second, slow reading: the same text, only to say where it is wrong --------------------------------

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from tests.support.data import CHECKOUT
 
-__all__ = ["Import", "Source", "area_of", "read_sources"]
+__all__ = ["Import", "Source", "area_of", "module_names", "read_sources"]
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,11 @@ def area_of(module: str) -> str:
     return module.split(".")[1] if "." in module else ""
 
 
-def read_sources(top: str = "replay") -> tuple[Source, ...]:
-    """Parse every module below `top`, in order of path."""
+@cache
+def read_sources() -> tuple[Source, ...]:
+    """Parse every module of the package, in order of path, once a process."""
     found = []
-    for path in sorted((CHECKOUT / top).rglob("*.py")):
+    for path in sorted((CHECKOUT / "replay").rglob("*.py")):
         text = path.read_text("utf-8")
         found.append(
             Source(
@@ -84,6 +85,12 @@ def read_sources(top: str = "replay") -> tuple[Source, ...]:
             )
         )
     return tuple(found)
+
+
+@cache
+def module_names() -> frozenset[str]:
+    """Return the dotted names of all modules."""
+    return frozenset(source.module for source in read_sources())
 
 
 def _module_name(path: Path) -> str:

@@ -10,10 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.support.sources import Source, area_of, read_sources
-
-SOURCES = read_sources()
-MODULES = frozenset(source.module for source in SOURCES)
+from tests.support.sources import Source, area_of, module_names, read_sources
 
 # DESIGN section 3. An area may always import itself and the top package (its version).
 _EVERYTHING = frozenset(
@@ -94,21 +91,21 @@ MAX_PARAMETERS = 9
 
 
 def _edges(source: Source) -> Iterator[tuple[int, str]]:
-    for found in source.imports(MODULES):
+    for found in source.imports(module_names()):
         if found.module.split(".")[0] == "replay":
             yield found.line, found.module
 
 
 def test_every_area_is_in_the_table() -> None:
     """A new folder or module below the top package takes a line in the table of edges."""
-    assert [] == sorted({source.area for source in SOURCES} - ALLOWED.keys())
+    assert [] == sorted({source.area for source in read_sources()} - ALLOWED.keys())
 
 
 def test_imports_point_down() -> None:
     """No module imports an area that the table does not give it, TYPE_CHECKING and lazy imports included."""
     offences = [
         f"{source.path}:{line} {source.area or 'replay'} imports {module}"
-        for source in SOURCES
+        for source in read_sources()
         for line, module in _edges(source)
         if (area := area_of(module)) and area != source.area and area not in ALLOWED[source.area]
     ]
@@ -117,11 +114,11 @@ def test_imports_point_down() -> None:
 
 def test_benchmarks_do_not_know_each_other() -> None:
     """A benchmark imports its own folder and what all benchmarks share, never another benchmark."""
-    folders = {s.module.split(".")[2] for s in SOURCES if s.area == "benchmarks" and s.module.count(".") > 2}
+    inside = [s for s in read_sources() if s.area == "benchmarks" and s.module.count(".") > 2]
+    folders = {source.module.split(".")[2] for source in inside}
     offences = [
         f"{source.path}:{line} imports {module}"
-        for source in SOURCES
-        if source.area == "benchmarks" and source.module.count(".") > 2
+        for source in inside
         for line, module in _edges(source)
         if module.startswith("replay.benchmarks.")
         and module.split(".")[2] in folders - {source.module.split(".")[2]}
@@ -131,7 +128,7 @@ def test_benchmarks_do_not_know_each_other() -> None:
 
 def test_no_import_cycle() -> None:
     """Following imports never leads back, so every module can be read and loaded from below."""
-    graph = {s.module: sorted({module for _, module in _edges(s)} & MODULES) for s in SOURCES}
+    graph = {s.module: sorted({module for _, module in _edges(s)} & module_names()) for s in read_sources()}
     done: set[str] = set()
 
     def walk(module: str, trail: tuple[str, ...]) -> list[str]:
@@ -152,8 +149,8 @@ def test_modules_with_one_home_stay_there() -> None:
     """Network clients, llama binding, clock and randomness are imported in one file each, pickle nowhere."""
     offences = [
         f"{source.path}:{found.line} imports {name}: {why}"
-        for source in SOURCES
-        for found in source.imports(MODULES)
+        for source in read_sources()
+        for found in source.imports(module_names())
         for name, (home, why) in HOMES.items()
         if (found.module == name or found.module.startswith(name + ".")) and source.path != home
         if (source.path, name) not in _SOCKETS
@@ -166,7 +163,7 @@ def test_machine_and_moment_are_read_through_one_door() -> None:
     """Environment, current date and unsorted listings appear nowhere but in determinism.py."""
     offences = [
         f"{source.path}:{node.lineno} reads {name}"
-        for source in SOURCES
+        for source in read_sources()
         for node in source.nodes
         if isinstance(node, ast.Attribute)
         and (name := ast.unparse(node)) in DOORS
@@ -190,7 +187,7 @@ def test_directory_listings_are_sorted() -> None:
     """Files are visited in sorted order; the disk's own order never reaches a result."""
     offences = [
         f"{source.path}:{call.lineno} {ast.unparse(call)}"
-        for source in SOURCES
+        for source in read_sources()
         for call in _listings_in_order(source.tree)
     ]
     assert [] == offences
@@ -201,7 +198,7 @@ def test_built_ins_that_are_not_used(name: str) -> None:
     """No salted hash, no evaluation of text, and output goes through the console of `cli`."""
     offences = [
         f"{source.path}:{node.lineno} {name}()"
-        for source in SOURCES
+        for source in read_sources()
         for node in source.nodes
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
     ]
@@ -227,7 +224,7 @@ def test_everything_is_caught_at_the_boundaries_only() -> None:
     """`except Exception` exists where a failure becomes a line or a tool result, nowhere else."""
     offences = [
         f"{source.path}:{node.lineno} catches {ast.unparse(node.type) if node.type else 'everything'}"
-        for source in SOURCES
+        for source in read_sources()
         for node in source.nodes
         if isinstance(node, ast.ExceptHandler) and source.path not in BOUNDARIES
         if _catches_everything(node) and not _raises_on(node)
@@ -239,7 +236,7 @@ def test_packages_hold_one_docstring() -> None:
     """`__init__.py` re-exports nothing; only the top package has public names."""
     offences = [
         source.path
-        for source in SOURCES
+        for source in read_sources()
         if source.path.endswith("/__init__.py")
         and source.area
         and not (len(source.tree.body) == 1 and ast.get_docstring(source.tree))
@@ -249,7 +246,7 @@ def test_packages_hold_one_docstring() -> None:
 
 def test_every_module_says_what_it_owns() -> None:
     """Each module starts with a docstring, and public ones list their names."""
-    offences = [source.path for source in SOURCES if not ast.get_docstring(source.tree)]
+    offences = [source.path for source in read_sources() if not ast.get_docstring(source.tree)]
     assert [] == offences
 
 
@@ -257,7 +254,7 @@ def test_modules_fit_in_one_head() -> None:
     """No module is longer than 400 lines."""
     offences = [
         f"{source.path} {lines}"
-        for source in SOURCES
+        for source in read_sources()
         if (lines := source.text.count("\n")) > MAX_MODULE_LINES
     ]
     assert [] == offences
@@ -266,7 +263,7 @@ def test_modules_fit_in_one_head() -> None:
 def _functions(check: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], int], limit: int) -> list[str]:
     return [
         f"{source.path}:{node.lineno} {node.name} {size}"
-        for source in SOURCES
+        for source in read_sources()
         for node in source.nodes
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         if (size := check(node)) > limit
@@ -295,5 +292,5 @@ def test_functions_take_few_parameters() -> None:
 def test_no_machine_path_is_written_down() -> None:
     """No absolute path of somebody's machine is in the sources."""
     marks = ("/home/", "/root/", "/Users/", "C:\\\\")
-    offences = [f"{source.path} {mark}" for source in SOURCES for mark in marks if mark in source.text]
+    offences = [f"{source.path} {mark}" for source in read_sources() for mark in marks if mark in source.text]
     assert [] == offences

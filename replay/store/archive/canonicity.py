@@ -6,25 +6,24 @@ from typing import Final
 
 import msgspec
 
-from replay.core.canonical import MAX_DEPTH, canonical_bytes, parse_json
+from replay.core.canonical import MAX_DEPTH, canonical_bytes, is_ordered_alike, is_spelled_alike, parse_json
 from replay.core.errors import CanonicalError
+from replay.core.parsing import is_too_deep
 from replay.core.types import Json
 
 __all__ = ["check_canonical"]
 
-_ASTRAL: Final = bytes(range(0xF0, 0xF5))
-"""First UTF-8 bytes of characters beyond the BMP: only they can make the order of msgspec another."""
+
+def _read_double(text: str) -> float:
+    """Read a number that is spelled alike here and there; any other goes the slow way."""
+    value = float(text)
+    if value.is_integer() or not is_spelled_alike(value):
+        raise ValueError(text)
+    return value
 
 
-_CONTAINERS: Final = frozenset({list, dict})
-
-
-def _refuse_float(text: str) -> float:
-    raise ValueError(text)
-
-
-# Neither remembers anything between calls. Floats go the slow way: msgspec spells some of them otherwise.
-_decode: Final = msgspec.json.Decoder(float_hook=_refuse_float).decode
+# Neither remembers anything between calls.
+_decode: Final = msgspec.json.Decoder(float_hook=_read_double).decode
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -33,13 +32,12 @@ def check_canonical(text: bytes) -> Json:
 
     Errors: CanonicalError when it is not JSON that can be hashed honestly, or is not in canonical form.
     """
-    if text.isascii() or len(text.translate(None, _ASTRAL)) == len(text):
-        try:
-            value = _decode(text)
-            if _encode(value) == text and not _is_deep(value, text):
-                return value
-        except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
-            pass  # not JSON, or JSON that only the complete reader judges
+    try:
+        value = _decode(text)
+        if _encode(value) == text and not _is_deep(value, text) and is_ordered_alike(value, text):
+            return value
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+        pass  # not JSON, or JSON that only the complete reader judges
     value = parse_json(text)
     if canonical_bytes(value) != text:
         raise CanonicalError("not canonical JSON", expected="RFC 8785: sorted names, no spaces")
@@ -48,17 +46,5 @@ def check_canonical(text: bytes) -> Json:
 
 def _is_deep(value: Json, text: bytes) -> bool:
     """Say whether containers lie deeper in one another than canonical JSON allows."""
-    if len(text) <= MAX_DEPTH or text.count(b"{") + text.count(b"[") <= MAX_DEPTH:
-        return False  # too few brackets to be deep
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            item
-            for each in level
-            if type(each) in _CONTAINERS
-            for item in (each.values() if type(each) is dict else each)
-            if type(item) in _CONTAINERS
-        ]
-        if not level:
-            return False
-    return True
+    # Most texts have too few brackets to be deep.
+    return len(text) > MAX_DEPTH and text.count(b"{") + text.count(b"[") > MAX_DEPTH and is_too_deep(value)

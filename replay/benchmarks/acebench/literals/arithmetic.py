@@ -16,12 +16,14 @@ from typing import Any, Final
 from replay.benchmarks.acebench.literals.syntax import LiteralError
 from replay.core.types import Json
 
-__all__ = ["MAX_BITS", "MAX_ITEMS", "compute"]
+__all__ = ["MAX_BITS", "MAX_ITEMS", "MAX_OPERATIONS", "check_operations", "compute"]
 
 MAX_BITS: Final = 4_096
 """Of an integer result."""
 MAX_ITEMS: Final = 4_096
 """Characters, items and bytes of integers in a value, those of what it holds included."""
+MAX_OPERATIONS: Final = 400
+"""In one text: each may make a value of MAX_ITEMS, and all of them stay until the text is read."""
 
 _BINARY: Final[Mapping[type[ast.operator], Callable[[Any, Any], Any]]] = {
     ast.Add: operator.add,
@@ -57,6 +59,15 @@ _BUILTINS: Final[Mapping[str, Callable[..., Any]]] = {
 }
 _PLACES: Final = re.compile("%[sdr%]")
 _SEQUENCES: Final = (str, bytes, list, tuple)
+
+
+def check_operations(body: ast.expr) -> None:
+    """Refuse a text of so many operations that their results together would be beyond bounds.
+
+    Errors:  LiteralError.
+    """
+    if sum(isinstance(node, ast.BinOp) for node in ast.walk(body)) > MAX_OPERATIONS:
+        raise LiteralError(f"more than {MAX_OPERATIONS} operations")
 
 
 def compute(node: ast.expr) -> Json:

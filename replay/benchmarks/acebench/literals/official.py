@@ -12,7 +12,7 @@ import ast
 import re
 from typing import Final
 
-from replay.benchmarks.acebench.literals.arithmetic import compute
+from replay.benchmarks.acebench.literals.arithmetic import check_operations, compute
 from replay.benchmarks.acebench.literals.plain import Call, read_plain
 from replay.benchmarks.acebench.literals.syntax import LiteralError, parse_expression
 from replay.core.types import Json
@@ -53,6 +53,7 @@ def read_official_list(text: str) -> list[Call]:
     body = parse_expression(text)
     if not isinstance(body, (ast.List, ast.Tuple, ast.Set)):
         raise LiteralError("no list of calls")
+    check_operations(body)
     calls = []
     for element in body.elts:
         if not isinstance(element, ast.Call):

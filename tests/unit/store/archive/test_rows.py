@@ -184,6 +184,8 @@ def test_a_record_over_the_cap_is_refused_by_name() -> None:
         10**300,
         {"\ufb33": 1, "\U0001f602": 2},
         {"€": 1, "\r": 2},
+        {"text": "\U0001f602", "top_p": 0.95},
+        [0.001, 1e-3 / 3, 123456789.125, 999999999999999.9],
         [[[]]] * 300,
         "\x7f",
     ],
@@ -194,7 +196,8 @@ def test_canonical_text_of_every_kind_is_accepted(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"\ufb33":1,"\U0001f602":2}', "1e21", "1E+21", "100000000000000000000000.0", "-0", "0.10"]
+    "text",
+    ['{"\ufb33":1,"\U0001f602":2}', "1e21", "1E+21", "100000000000000000000000.0", "-0", "0.10", "1.0"],
 )
 def test_text_in_another_form_is_not_canonical(text: str) -> None:
     """Other orders and other spellings of a number are told apart."""
