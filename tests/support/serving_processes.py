@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -48,10 +48,12 @@ class ServingProcess:
 
 
 @contextmanager
-def serving_process(*words: str | Path) -> Iterator[ServingProcess]:
-    """Run `replay serve` with these words until the block ends."""
+def serving_process(
+    *words: str | Path, program: Sequence[str | Path] = ("-m", "replay")
+) -> Iterator[ServingProcess]:
+    """Run `replay serve` with these words until the block ends; `program` is what Python is told to run."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "replay", "serve", *map(str, words), "--port", "0", "--json"],
+        [sys.executable, *map(str, program), "serve", *map(str, words), "--port", "0", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=child_environment(),
