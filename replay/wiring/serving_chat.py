@@ -26,6 +26,7 @@ from replay.llm.remote import RemoteModel, describe_remote
 from replay.server.chat_talk import Listener
 from replay.server.chat_wishes import ChatWish, WishError
 from replay.server.counters import Counters
+from replay.store.answers import COMPLETE
 from replay.store.layers import LayeredStore
 from replay.store.writing import PutOutcome
 from replay.tools.flights import SingleFlight
@@ -244,22 +245,29 @@ def _check_names(wish: ChatWish) -> None:
 
 
 def _hold(wish: ChatWish, completion: Completion) -> Completion:
-    """Turn an answer into a failure where its calls are not such as were asked for."""
-    fault = next(_call_faults(wish, completion), "")
+    """Turn an answer into a failure where it is not such as was asked for, whoever gave it."""
+    fault = next(_faults(wish, completion), "") if completion.finish != "error" else ""
     if not fault:
         return completion
     detail = {"error": "invalid", "message": fault}
     return msgspec.structs.replace(completion, finish="error", detail=detail)
 
 
-def _call_faults(wish: ChatWish, completion: Completion) -> Iterator[str]:
+def _faults(wish: ChatWish, completion: Completion) -> Iterator[str]:
+    if wish.schema is not None and completion.finish in COMPLETE and not completion.tool_calls:
+        yield from _misfits(wish.schema, completion.content or "")
     may_call = bool(wish.tools) and wish.tool_choice != "none"
     for call in completion.tool_calls:
         if not may_call:
             yield f"it calls {call.name[:80]!r} where nothing may be called"
-        if call.name in wish.strict_tools:
+        elif call.name in wish.strict_tools:
             schema = next(tool.parameters for tool in wish.tools if tool.name == call.name)
-            try:
-                check_output(compile_schema(schema or {"type": "object"}), call.arguments)
-            except GrammarError as error:
-                yield f"the call of {call.name[:80]!r}, which is strict: {error}"
+            for misfit in _misfits(schema or {"type": "object"}, call.arguments):
+                yield f"the call of {call.name[:80]!r}, which is strict: {misfit}"
+
+
+def _misfits(schema: Json, text: str) -> Iterator[str]:
+    try:
+        check_output(compile_schema(schema), text)
+    except GrammarError as error:
+        yield str(error)

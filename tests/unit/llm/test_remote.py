@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from replay.core.errors import UpstreamError
+from replay.core.logprobs import NO_CHANCE, read_logprobs
 from replay.core.types import ChatRequest, Completion, Json, Message, Role, Sampling, ToolCall, ToolSpec
 from replay.llm.remote import RemoteModel, describe_remote, request_body
 from replay.store.journal import Journal
@@ -239,3 +240,61 @@ def test_where_a_model_runs_is_not_who_it_is() -> None:
         "options": {"reasoning_effort": "low"},
     } == identity
     assert identity == msgspec.json.decode(msgspec.json.encode(identity))
+
+
+RANKED = [
+    {
+        "token": "Hé",
+        "logprob": -0.1,
+        "bytes": [72, 195, 169],
+        "top_logprobs": [{"token": "Ho", "logprob": -2}],
+    },
+    {"token": "?", "logprob": -1e300, "top_logprobs": None},
+]
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_log_probabilities_are_asked_for_and_kept(is_streamed: bool) -> None:
+    """Exact, with bytes where the upstream gives them; what has no chance has a number."""
+    whole = choice({"content": "Hé?"})
+    whole["choices"][0]["logprobs"] = {"content": RANKED}
+    parts = [{"choices": [{"index": 0, "delta": {}, "logprobs": {"content": [rank]}}]} for rank in RANKED]
+    pieces = "".join(f"data: {json.dumps(part)}\n\n" for part in parts).encode()
+    wire = Wire(pieces + events({"content": "Hé?"}) if is_streamed else whole, is_streamed=is_streamed)
+    found = read_logprobs(complete(wire, chat(top_logprobs=1)).detail)
+    assert (True, 1) == (wire.sent[0]["logprobs"], wire.sent[0]["top_logprobs"])
+    assert found is not None
+    assert [("Hé".encode(), -0.1), (b"?", NO_CHANCE)] == [(t.piece, t.logprob) for t in found.tokens]
+    assert ((b"Ho", -2.0),) == found.tokens[0].top
+
+
+@pytest.mark.parametrize(
+    ("ranks", "said"),
+    [
+        (None, "none came"),
+        ({"content": None}, "none came"),
+        ({"content": [{"token": "a"}]}, "that are none"),
+        ({"content": [{"token": "a", "logprob": -1, "bytes": [300]}]}, "that are none"),
+    ],
+)
+def test_an_answer_without_the_log_probabilities_asked_for_is_none(ranks: Json, said: str) -> None:
+    """It fails by name; unasked they may be anything."""
+    whole = choice({"content": "a"})
+    whole["choices"][0]["logprobs"] = ranks
+    failed = complete(Wire(whole), chat(top_logprobs=0))
+    assert ("error", "answer", True) == (
+        failed.finish,
+        failed.detail["error"],
+        said in failed.detail["message"],
+    )
+    assert "stop" == complete(Wire(whole)).finish
+
+
+def test_log_probabilities_may_be_an_option_of_the_upstream() -> None:
+    """Then every answer has them, under an identity of its own."""
+    whole = choice({"content": "?"})
+    whole["choices"][0]["logprobs"] = {"content": RANKED[1:]}
+    wire = Wire(whole)
+    found = read_logprobs(complete(wire, options={"logprobs": True, "top_logprobs": 2}).detail)
+    assert found is not None
+    assert (2, 2) == (found.top, wire.sent[0]["top_logprobs"])
