@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -49,11 +50,13 @@ class Site:
         )
         (self.folder / "upstreams.toml").write_text(text + more)
 
-    def record(self, *words: str | Path) -> AbstractContextManager[ServingProcess]:
+    def record(
+        self, *words: str | Path, program: Sequence[str] = ("-m", "replay")
+    ) -> AbstractContextManager[ServingProcess]:
         """Run a server that records."""
         live = ("--mode", "record", "--upstream", self.folder / "upstreams.toml")
         where = ("--out", self.folder / "out", "--home", self.folder / "home")
-        return serving_process(self.archive, *live, *where, *words)
+        return serving_process(self.archive, *live, *where, *words, program=program)
 
     def freeze(self) -> None:
         """Make an archive of what was recorded."""
@@ -401,3 +404,37 @@ def test_the_official_client_of_openai_records_and_replays(site: Site) -> None:
     assert b"planted" not in site.archive.read_bytes()
     with site.replay() as server:
         assert ["Grüße", "Grüße"] == talk(server, "another-key-9876543210")
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (262_144, 262_144))
+from replay.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""No file may grow beyond a quarter of a megabyte, as on a disk that is full."""
+
+
+def say_noise(asked: Asked) -> Reply:
+    """Say 19 kilobytes that no compression makes smaller."""
+    parts = [hashlib.sha512(f"{asked.target} {number}".encode()).digest() for number in range(300)]
+    return raw_reply(b"".join(parts), kind="application/octet-stream")
+
+
+def test_a_full_disk_acknowledges_nothing(site: Site) -> None:
+    """500 and one line for what cannot be kept; what is recorded answers on, and just that is frozen."""
+    site.fake.answers("/big", say_noise)
+    with site.record(program=("-c", LIMITED)) as server:
+        got = [server.client.get(f"/http/api/big?n={number}") for number in range(20)]
+        kept = [number for number, answer in enumerate(got) if answer.status_code == 200]
+        refused = [answer for answer in got if answer.status_code != 200]
+        assert 0 < len(kept) < 20
+        assert {(500, "StoreError")} == {(a.status_code, a.json()["error"]["error"]) for a in refused}
+        assert {1} == {len(answer.text.splitlines()) for answer in refused}
+        assert got[kept[0]].content == server.client.get(f"/http/api/big?n={kept[0]}").content
+        assert 0 == server.stop()
+    site.freeze()
+    with site.replay() as server:
+        again = [server.client.get(f"/http/api/big?n={number}") for number in range(20)]
+    assert kept == [number for number, answer in enumerate(again) if answer.status_code == 200]
+    assert [got[number].content for number in kept] == [again[number].content for number in kept]
