@@ -199,3 +199,22 @@ def test_what_a_misbehaving_upstream_said_replays_with_it_gone() -> None:
     again = Exchanges(store, HttpKeys(), MissReporter(store)).session("s").answer(asked)
     assert (body, (22, 14), 1) == (again.body, again.cuts, len(store.rows))
     assert first == again
+
+
+def test_a_request_goes_on_as_it_came(fake: FakeUpstream) -> None:
+    """A query that came as text keeps its bytes, and headers do; the upstream's own stand in their place."""
+    fake.says("/x", GOOD)
+    asked = LiveRequest(
+        method="PATCH",
+        path="/x",
+        query_text="b=2&a=%C3%A9&a=1+1",
+        headers=(("x-tag", "caf\xe9"), ("x-own", "theirs"), ("accept-encoding", "gzip")),
+        body=b"\xff\x00",
+    )
+    with make_client(fake, headers={"X-Own": "ours"}, query={"v": "2"}) as client:
+        client.send(asked)
+    (got,) = fake.asked
+    assert ("PATCH", "/x?b=2&a=%C3%A9&a=1+1&v=2", b"\xff\x00") == (got.method, got.target, got.body)
+    assert ("caf\xe9", "ours", "identity") == tuple(
+        got.headers[name] for name in ("x-tag", "x-own", "accept-encoding")
+    )

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from replay.core.errors import InputError
-from replay.tools.upstreams import Held, describe_upstream, load_upstreams, read_held
+from replay.tools.upstreams import (
+    Held,
+    Upstream,
+    describe_upstream,
+    load_upstreams,
+    read_held,
+    read_sent_always,
+)
 
 GOOD = """
 [upstream.weather]
@@ -88,3 +95,25 @@ def test_a_secret_that_is_not_to_be_had_is_named(tmp_path: Path, held: Held) -> 
     """The place is shown, never a value."""
     with pytest.raises(InputError, match=held.env or held.file):
         read_held(held, str(tmp_path))
+
+
+def test_routes_are_needed_where_calls_become_requests(tmp_path: Path) -> None:
+    """A REST upstream without routes serves requests that come as they are."""
+    path = tmp_path / "up.toml"
+    path.write_text('[upstream.api]\nkind = "rest"\nbase_url = "https://api.example.org"\n')
+    assert ["api"] == list(load_upstreams(path, needs_routes=False))
+    with pytest.raises(InputError, match="no routes"):
+        load_upstreams(path)
+
+
+def test_what_is_sent_always(tmp_path: Path) -> None:
+    """Header names are lower case, and what was held apart is a secret without its prefix."""
+    (tmp_path / "key").write_text("planted-secret-1")
+    held = Held(file="key", prefix="Bearer ")
+    headers: dict[str, str | Held] = {"X-Team": "green", "Authorization": held}
+    upstream = Upstream(
+        kind="rest", base_url="https://a", folder=str(tmp_path), headers=headers, query={"v": "2"}
+    )
+    found = read_sent_always(upstream)
+    assert ({"x-team": "green", "authorization": "Bearer planted-secret-1"}, {"v": "2"}) == found[:2]
+    assert ("planted-secret-1",) == found.secrets
