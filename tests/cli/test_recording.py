@@ -61,10 +61,10 @@ class Site:
         script = ("--candidate", f"scripted:{self.script}") if "--candidate" not in words else ()
         return ("run", MINI, "--mode", mode, *script, *live, *where, *words)
 
-    def freeze(self, out: str = "run") -> Path:
+    def freeze(self, out: str = "run", *, base: Path = ARCHIVE) -> Path:
         """Freeze what a run recorded as a layer."""
         layer = self.folder / f"{out}.replay"
-        words = ("--base", ARCHIVE, "--name", "more", "--version", "1", "--home", self.stores)
+        words = ("--base", base, "--name", "more", "--version", "1", "--home", self.stores)
         done = run_command("archive", "freeze", self.folder / out / "overlay", "-o", layer, *words)
         assert 0 == done.code, done.err
         return layer

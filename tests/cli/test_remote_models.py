@@ -10,6 +10,9 @@ import pytest
 
 from replay.core.types import Json
 from tests.cli.test_recording import Site
+from tests.support.commands import Answered, run_command
+from tests.support.data import CHECKOUT
+from tests.support.remote_minds import answer_as_asked
 from tests.support.scripts import UNRECORDED
 from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply, run_upstream
 
@@ -86,12 +89,75 @@ def test_a_remote_candidate_is_frozen(site: Site, stream: bool) -> None:
     overlay = site.folder / "run" / "overlay"
     site.freeze()
     words = ("--candidate", "gpt", "--mode", "strict", "--select", "1001", "--home", site.stores)
-    from tests.support.commands import run_command
-
     again = run_command("run", site.folder / "run.replay", *words, "--out", site.folder / "again", "--json")
     assert {"finished": 1} == again.document["stops"], again.err
     roots = [answered.document["roots"]["trajectories"] for answered in (first, again)]
     assert (roots[0], True) == (roots[1], overlay.is_dir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", [False, True])
+def test_candidate_simulator_and_judge_are_frozen_together(site: Site, stream: bool) -> None:
+    """One model in three roles; strictly, the upstream gone, the run is the same to the byte."""
+    describe(site, f"stream = {str(stream).lower()}\n")
+    site.fake.answers(PATH, answer_as_asked)
+    roles = ("--candidate", "--simulator", "--judge-model")
+    first = site.run(*(word for role in roles for word in (role, "remote:gpt")))
+    assert (0, {"finished": 1}, 1) == (first.code, first.document["stops"], first.document["scored"])
+    assert 1 == first.document["provenance_by_boundary"]["tools"]["simulated"]
+    asked = len(site.fake.asked)
+    assert {stream} == {bool(one.json.get("stream")) for one in site.fake.asked}
+    site.fake.close()
+    layer = site.freeze()
+    words = [word for role in roles for word in (role, "gpt")]
+    again = replay_strictly(site, layer, "again", *words, "--select", "1001")
+    assert {"finished": 1} == again.document["stops"], again.err
+    assert same_files(site, "run", "again")
+    assert asked == len(site.fake.asked)
+    verify = run_command("verify", site.folder / "again", "--archive", layer, "--home", site.stores)
+    assert 0 == verify.code, verify.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_remote_user_and_candidate_converse_and_are_frozen(site: Site, stream: bool) -> None:
+    """Conversations with calls in parallel; from the layer they come again, with any number of workers."""
+    describe(site, f"stream = {str(stream).lower()}\n")
+    site.fake.answers(PATH, answer_as_asked)
+    roles = ("--candidate", "remote:gpt", "--user-model", "remote:gpt")
+    live = ("--mode", "record", "--upstream", site.folder / "upstreams.toml", "--out", site.folder / "run")
+    first = run_command(
+        "run", "toolsandbox-mini", *roles, *live, "--limit", "3", "--home", site.stores, "--json"
+    )
+    assert (0, {"finished": 3}) == (first.code, first.document["stops"]), first.err
+    calls = [message.get("tool_calls", ()) for one in site.fake.asked for message in one.json["messages"]]
+    assert 2 == max(map(len, calls))
+    ends = [tool["function"]["name"] for one in site.fake.asked for tool in one.json.get("tools", ())]
+    assert "end_conversation" in ends
+    site.fake.close()
+    [base] = (CHECKOUT / "snapshots").glob("toolsandbox-mini-*.replay")
+    layer = site.freeze(base=base)
+    words = ("--candidate", "gpt", "--user-model", "gpt", "--limit", "3", "--jobs", "2")
+    again = replay_strictly(site, layer, "again", *words)
+    assert {"finished": 3} == again.document["stops"], again.err
+    assert same_files(site, "run", "again")
+
+
+def replay_strictly(site: Site, layer: Path, out: str, *words: str | Path) -> Answered:
+    """Run a layer with nothing live."""
+    where = ("--mode", "strict", "--home", site.stores, "--out", site.folder / out, "--json")
+    done = run_command("run", layer, *words, *where)
+    manifest = json.loads((site.folder / out / "manifest.json").read_text())
+    assert 0 == manifest["guard"]["network_attempts"]
+    return done
+
+
+def same_files(site: Site, one: str, other: str) -> bool:
+    """Whether two runs have the same episodes, verdicts and summary, byte for byte."""
+    names = ("trajectories.jsonl", "verdicts.jsonl", "summary.json")
+    return all(
+        (site.folder / one / name).read_bytes() == (site.folder / other / name).read_bytes() for name in names
+    )
 
 
 def test_a_remote_simulator_answers_unrecorded_apis(site: Site) -> None:
