@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
 
-from replay.core.determinism import child_environment, pause
+from replay.core.determinism import pause
 from replay.wiring.explaining import list_misses
 from tests.support.commands import MINI, run_command
-from tests.support.data import CHECKOUT
+from tests.support.serving_processes import serving_process
 
 CALL = {"category": "News, Media", "tool_name": "gazette_stream", "api_name": "top_headlines"}
 CALL |= {"tool_input": '{"topic": "harbour"}', "strip": "", "toolbench_key": ""}
@@ -27,32 +23,17 @@ def blocked_network() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2])
-def test_clients_at_once_a_graceful_stop_and_its_log(tmp_path: Path, workers: int) -> None:
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_clients_at_once_a_graceful_stop_and_its_log(tmp_path: Path, workers: str) -> None:
     """Sixteen clients get one answer; SIGTERM ends it with 0 and a run directory of all requests."""
-    words = ["serve", MINI, "--port", "0", "--json", "--workers", str(workers)]
-    words += ["--home", str(tmp_path / "home"), "--log", str(tmp_path / "log")]
-    server = subprocess.Popen(
-        [sys.executable, "-m", "replay", *words],
-        stdout=subprocess.PIPE,
-        env=child_environment(),
-        cwd=CHECKOUT,
-        text=True,
-    )
-    assert server.stdout is not None
-    try:
-        address = json.loads(server.stdout.readline())["address"]
-        with httpx.Client(base_url=address, timeout=30) as client, ThreadPoolExecutor(16) as pool:
+    words = ("--workers", workers, "--home", tmp_path / "home", "--log", tmp_path / "log")
+    with serving_process(MINI, *words) as server:
+        client = server.client
+        with ThreadPoolExecutor(16) as pool:
             answers = list(pool.map(lambda _: client.post("/virtual", json=CALL).content, range(64)))
-            client.post("/virtual", json=CALL | {"tool_input": '{"topic": "other"}'})
-            metrics = client.get("/metrics").text
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.stdout.close()
-        code = server.wait(30)
-    assert (0, 1) == (code, len(set(answers)))
-    assert "replay_virtual_hits_total 64\n" in metrics
-    assert "replay_network_attempts_total 0\n" in metrics
+        client.post("/virtual", json=CALL | {"tool_input": '{"topic": "other"}'})
+        assert (64, 0) == (server.metric("virtual_hits"), server.metric("network_attempts"))
+        assert (0, 1) == (server.stop(), len(set(answers)))
     assert 1 == len(list_misses(tmp_path / "log")["wants"])
     assert 0 == run_command("verify", tmp_path / "log", "--home", tmp_path / "home").code
 
@@ -65,42 +46,39 @@ def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
     assert (3, 1) == (got.code, len(got.err.splitlines()))
 
 
+WITHOUT_CLIENT = """
+import sys
+from replay.cli.main import main
+code = main(sys.argv[1:])
+loaded = {"httpx", "httpcore", "requests", "replay.tools.live"} & set(sys.modules)
+sys.exit(f"loaded: {sorted(loaded)}" if loaded else code)
+"""
+"""A server that looks back on what it has loaded."""
+
+
 @pytest.mark.slow
-def test_no_client_of_the_network_is_loaded() -> None:
-    """Everything that a server over an archive imports leaves the HTTP client out."""
-    code = "import sys, replay.wiring.serving_work; print('httpx' in sys.modules, 'requests' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=child_environment(),
-        cwd=CHECKOUT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "False False\n" == done.stdout
+@pytest.mark.parametrize("mode", ["strict", "replay"])
+def test_no_client_of_the_network_is_loaded(tmp_path: Path, mode: str) -> None:
+    """A server that does not record answers hits and misses of every route without the HTTP client."""
+    words = ("--mode", mode, "--home", tmp_path / "home")
+    with serving_process(MINI, *words, program=("-c", WITHOUT_CLIENT)) as server:
+        for text in ('{"topic": "harbour"}', '{"topic": "other"}', "{oops"):
+            assert 200 == server.client.post("/virtual", json=CALL | {"tool_input": text}).status_code
+        chat = {"model": "mini-cot", "messages": [{"role": "user", "content": "Hello"}]}
+        assert 404 == server.client.post("/v1/chat/completions", json=chat).status_code
+        assert (0, "") == (server.stop(), server.err)
 
 
 @pytest.mark.slow
 def test_workers_do_not_outlive_a_killed_server(tmp_path: Path) -> None:
     """Nobody answers on the port soon after the process that was started is killed."""
-    words = ["serve", MINI, "--port", "0", "--json", "--workers", "2", "--home", str(tmp_path / "home")]
-    server = subprocess.Popen(
-        [sys.executable, "-m", "replay", *words],
-        stdout=subprocess.PIPE,
-        env=child_environment(),
-        cwd=CHECKOUT,
-        text=True,
-    )
-    assert server.stdout is not None
-    address = json.loads(server.stdout.readline())["address"]
-    assert 200 == httpx.get(f"{address}/healthz", timeout=30).status_code
-    server.kill()
-    server.stdout.close()
-    server.wait(10)
-    for _ in range(100):
-        try:
-            httpx.get(f"{address}/healthz", timeout=5)
-        except httpx.HTTPError:
-            return
-        pause(0.1)
-    pytest.fail("a worker still answers")
+    with serving_process(MINI, "--workers", "2", "--home", tmp_path / "home") as server:
+        assert 200 == server.client.get("/healthz").status_code
+        server.process.kill()
+        for _ in range(100):
+            try:
+                httpx.get(f"{server.address}/healthz", timeout=5)
+            except httpx.HTTPError:
+                return
+            pause(0.1)
+        pytest.fail("a worker still answers")
