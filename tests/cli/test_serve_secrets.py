@@ -191,3 +191,23 @@ def test_a_service_keeps_its_rules(tmp_path: Path, fake: FakeUpstream) -> None:
     live = ("--mode", "record", "--upstream", tmp_path / "up.toml", "--out", tmp_path / "out")
     refused = run_command("serve", tmp_path / "made.replay", *live, "--port", "0")
     assert (3, True) == (refused.code, "record it under another name" in refused.err)
+
+
+def test_a_key_in_a_path_needs_its_file(tmp_path: Path, fake: FakeUpstream) -> None:
+    """Where only the path holds the upstream's key, a replay has it from the same file, or sees a mask."""
+    place = Place(f"/bot{quote(OWN, safe='')}/me")
+    fake.answers(place.path, lambda _: answer_json({"me": 1}))
+    with record(tmp_path, fake) as server:
+        assert {"me": 1} == ask(server.client, place, attempt=1).json()
+        server.stop()
+    fake.close()
+    run_command("archive", "freeze", tmp_path / "out" / "overlay", "-o", tmp_path / "made.replay")
+    assert [] == found_in(tmp_path)
+    words = (tmp_path / "made.replay", "--home", tmp_path / "home", "--mode", "strict")
+    with serving_process(*words, "--upstream", tmp_path / "up.toml") as server:
+        assert {"me": 1} == ask(server.client, place, attempt=2).json()
+        assert 0 == server.metric("network_attempts")
+        assert 0 == server.stop()
+    with serving_process(*words) as server:
+        assert 502 == ask(server.client, place, attempt=3).status_code
+        assert {"me": 1} == ask(server.client, Place("/bot$redacted/me"), attempt=4).json()
