@@ -18,7 +18,7 @@ from replay.store.layers import LayeredStore
 from replay.store.snapshots import SnapshotStore
 from replay.wiring.library import Library
 
-__all__ = ["OVERLAY", "OverlaySink", "digest_overlay", "open_answers_of", "open_sink"]
+__all__ = ["OVERLAY", "OverlaySink", "digest_overlay", "open_answers_of", "open_sink", "put_makers"]
 
 OVERLAY: Final = "overlay"
 """Folder inside a run directory that holds what the run recorded, and the name of an overlay that was read
@@ -51,14 +51,19 @@ class OverlaySink:
             return
         if self._store is None:
             self._store = SnapshotStore.open_writable(self._path)
-        for table, records in tables.items():
-            rows = [msgspec.to_builtins(record) for record in records]
-            self._store.put_table(table, [(row["name"], canonical_bytes(row)) for row in rows])
+        put_makers(self._store, tables)
 
     def close(self) -> None:
         """Close the store, if there is one."""
         if self._store is not None:
             self._store.close()
+
+
+def put_makers(store: SnapshotStore, tables: Mapping[str, Iterable[Record]]) -> None:
+    """Put rows with names into the tables of a store."""
+    for table, records in tables.items():
+        rows = [msgspec.to_builtins(record) for record in records]
+        store.put_table(table, [(row["name"], canonical_bytes(row)) for row in rows])
 
 
 @contextmanager

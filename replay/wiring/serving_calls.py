@@ -7,6 +7,7 @@ from functools import partial
 
 from replay.core.errors import MissError
 from replay.core.keys import call_key
+from replay.core.protocols import Settings
 from replay.core.types import CallRequest, ToolResult
 from replay.engine.worker import Answerers
 from replay.server.counters import Counters
@@ -18,9 +19,11 @@ from replay.store.writing import PutOutcome
 from replay.tools.flights import SingleFlight
 from replay.tools.keys import recipe_for
 from replay.tools.resolver import SnapshotSource
+from replay.wiring.casting import describe_makers
 from replay.wiring.engines import ModelPool
 from replay.wiring.library import Library
 from replay.wiring.modes import Modes
+from replay.wiring.overlays import put_makers
 from replay.wiring.serving import ServePlan
 from replay.wiring.sources import RECORDED, AnswerPlan, CandidatePlan, open_answerers
 from replay.wiring.upstreams import plan_upstreams
@@ -33,18 +36,10 @@ class ArchiveCalls:
 
     def __init__(self, plan: ServePlan, library: Library, pool: ModelPool) -> None:
         """Answer from this archive."""
-        modes = Modes(tools=plan.mode)
         self._source = SnapshotSource(AnswersOnly(library.store), recipe_for(plan.library.benchmark))
-        answers = AnswerPlan(
-            benchmark=plan.library.benchmark,
-            archive=plan.library.name,
-            modes=modes,
-            candidate=CandidatePlan(kind=RECORDED, name="", identity=None),
-            simulator_model=plan.simulator,
-            upstreams=plan_upstreams(plan.upstream_file, modes),
-            keep_errors=plan.keep_errors,
+        self._open: Callable[[], Answerers] = open_answerers(
+            _plan_answers(plan), library.store, library.store, pool
         )
-        self._open: Callable[[], Answerers] = open_answerers(answers, library.store, library.store, pool)
 
     def hit(self, request: CallRequest) -> Found | None:
         """Give the first recorded answer as it is sent, or None."""
@@ -85,6 +80,9 @@ class RecordingCalls(ArchiveCalls):
         self._recipe = recipe_for(plan.library.benchmark)
         self._counters = counters
         self._flights = SingleFlight()
+        if plan.simulator is not None and self._store.overlay is not None:
+            # Named in what is frozen, so that a replay can choose the simulator by its name.
+            put_makers(self._store.overlay, describe_makers(_plan_answers(plan), Settings()))
 
     def resolve(self, request: CallRequest) -> ToolResult:
         """Ask once for all that ask the same at the same time."""
@@ -103,3 +101,17 @@ class RecordingCalls(ArchiveCalls):
             for _ in range(kept[PutOutcome.NEW]):
                 self._counters.add("recorded")
             return result
+
+
+def _plan_answers(plan: ServePlan) -> AnswerPlan:
+    """Say who may answer calls: nobody's candidate, and upstreams in record mode only."""
+    modes = Modes(tools=plan.mode)
+    return AnswerPlan(
+        benchmark=plan.library.benchmark,
+        archive=plan.library.name,
+        modes=modes,
+        candidate=CandidatePlan(kind=RECORDED, name="", identity=None),
+        simulator_model=plan.simulator,
+        upstreams=plan_upstreams(plan.upstream_file, modes),
+        keep_errors=plan.keep_errors,
+    )

@@ -67,7 +67,7 @@ class RecordingExchanges:
                 return found_answer(turn, turn.found)
             asker = self._askers.get(asked.upstream)
             if asker is None:
-                names = ", ".join(sorted(self._askers))
+                names = ", ".join(sorted(self._askers)) or "none"
                 raise visit.session.miss(turn, refused={"upstream": f"there are only: {names}"})
             try:
                 return self._ask(asker, asked, visit, turn)

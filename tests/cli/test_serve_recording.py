@@ -15,10 +15,16 @@ import pytest
 from replay.core.determinism import pause
 from tests.support.commands import MINI, run_command, run_process
 from tests.support.serving_processes import ServingProcess, serving_process
+from tests.support.tiny_gguf import write_tiny_llama
 from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply, run_upstream
+from tests.support.weights import need_binding
 
 # Each test starts at least one server.
 pytestmark = pytest.mark.slow
+
+UNHEARD = {"category": "News, Media", "tool_name": "gazette_stream", "api_name": "top_headlines"}
+UNHEARD |= {"tool_input": '{"topic": "unheard of"}', "strip": "", "toolbench_key": "planted-key"}
+"""A call that nobody recorded."""
 
 EVENTS = 'data: {"n": 1, "text": "Grüße"}\n\ndata: {"n": 2, "text": "日本"}\n\ndata: [DONE]\n\n'.encode()
 
@@ -275,11 +281,9 @@ def test_calls_of_the_virtual_api_are_recorded(tmp_path: Path, fake: FakeUpstrea
         answer_json({"error": "", "response": "never"}),
     ]
     fake.says("/v", *replies)
-    call = {"category": "News, Media", "tool_name": "gazette_stream", "api_name": "top_headlines"}
-    call |= {"tool_input": '{"topic": "unheard of"}', "strip": "", "toolbench_key": "planted-key"}
     words = ("--mode", "record", "--upstream", tmp_path / "up.toml", "--out", tmp_path / "out")
     with serving_process(MINI, *words, "--home", tmp_path / "home") as server:
-        got = [server.client.post("/virtual", json=call) for _ in range(3)]
+        got = [server.client.post("/virtual", json=UNHEARD) for _ in range(3)]
         counts = [server.metric(name) for name in ("recorded", "upstream_failures", "network_attempts")]
         assert 0 == server.stop()
     assert "server-error" in got[0].json()["error"]
@@ -291,7 +295,7 @@ def test_calls_of_the_virtual_api_are_recorded(tmp_path: Path, fake: FakeUpstrea
     done = run_command("archive", "freeze", tmp_path / "out" / "overlay", *freeze)
     assert 0 == done.code, done.err
     with serving_process(layer, "--mode", "strict", "--home", tmp_path / "home") as server:
-        assert b'{"error":"","response":"dry"}' == server.client.post("/virtual", json=call).content
+        assert b'{"error":"","response":"dry"}' == server.client.post("/virtual", json=UNHEARD).content
 
 
 def reply_to(asked: Asked) -> Reply:
@@ -438,3 +442,28 @@ def test_a_full_disk_acknowledges_nothing(site: Site) -> None:
         again = [server.client.get(f"/http/api/big?n={number}") for number in range(20)]
     assert kept == [number for number, answer in enumerate(again) if answer.status_code == 200]
     assert [got[number].content for number in kept] == [again[number].content for number in kept]
+
+
+@pytest.mark.model
+def test_a_simulator_stands_in_and_is_recorded_as_one(tmp_path: Path, fake: FakeUpstream) -> None:
+    """Where the proxy fails a model answers; labelled, frozen by its name, strict without a model."""
+    need_binding()
+    home = ("--home", tmp_path / "home")
+    added = run_command("models", "add", write_tiny_llama(tmp_path / "tiny.gguf"), *home)
+    assert 0 == added.code, added.err
+    (tmp_path / "up.toml").write_text(
+        f'[upstream.proxy]\nkind = "stabletoolbench-proxy"\nbase_url = "{fake.url}/v"\nretries = 0\n'
+    )
+    fake.says("/v", answer_json({}, status=503))
+    words = ("--mode", "record", "--upstream", tmp_path / "up.toml", "--out", tmp_path / "out")
+    with serving_process(MINI, *words, *home, "--simulator", "model:tiny", "--threads", "1") as server:
+        live = [server.client.post("/virtual", json=UNHEARD) for _ in range(2)]
+        assert 0 == server.stop()
+    fake.close()
+    assert (1, ["simulated"] * 2) == (len(fake.asked), [got.headers["x-replay-provenance"] for got in live])
+    layer = tmp_path / "layer.replay"
+    freeze = ("-o", layer, "--base", Path("snapshots") / f"{MINI}.replay", *home)
+    assert 0 == run_command("archive", "freeze", tmp_path / "out" / "overlay", *freeze).code
+    with serving_process(layer, "--mode", "strict", "--simulator", "tiny", *home) as server:
+        again = server.client.post("/virtual", json=UNHEARD)
+    assert (live[0].content, "simulated") == (again.content, again.headers["x-replay-provenance"])

@@ -176,8 +176,9 @@ def test_other_machines_are_let_in_on_request_only() -> None:
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        ({"mode": Mode.RECORD}, "expected --upstream FILE.toml"),
+        ({"mode": Mode.RECORD}, "expected --out FOLDER"),
         ({"mode": Mode.RECORD, "upstreams": ("up.toml",)}, "expected --out FOLDER"),
+        ({"mode": Mode.RECORD, "out": "o"}, "expected --upstream FILE.toml"),
         ({"mode": Mode.RECORD, "upstreams": ("up.toml",), "out": "o", "workers": 2}, "one process records"),
         ({"out": "o"}, "only a recording server writes"),
         ({"keep_errors": True}, "only a recording server writes"),
