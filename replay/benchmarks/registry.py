@@ -13,6 +13,7 @@ from replay.core.protocols import Benchmark, Importer
 from replay.core.types import Json, Task, ToolSpec, Verdict
 
 __all__ = [
+    "AnswerForm",
     "ApiRules",
     "CaseScorer",
     "PoolRules",
@@ -21,6 +22,7 @@ __all__ = [
     "get_case_scorer",
     "get_importer",
     "get_library_versions",
+    "get_live_form",
     "get_pool_rules",
     "get_record_filter",
     "names",
@@ -63,6 +65,12 @@ _RECORD_FILTERS: Final[Mapping[str, tuple[str, str]]] = {
 """Module and function that filters what a live proxy answers."""
 
 
+_LIVE_FORMS: Final[Mapping[str, tuple[str, str]]] = {
+    "stabletoolbench": ("replay.benchmarks.stabletoolbench.live_answers", "LiveAnswers"),
+}
+"""Module and class of the form in which a benchmark wants what live APIs say."""
+
+
 _CASES: Final[Mapping[str, tuple[str, str]]] = {
     "acebench": ("replay.benchmarks.acebench.scoring.line_cases", "AceBenchCases"),
     "codexomics": ("replay.benchmarks.codexomics.scoring.cases", "CodeXomicsCases"),
@@ -76,6 +84,18 @@ _POOL_RULES: Final[Mapping[str, tuple[str, str]]] = {
     "codexomics": ("replay.benchmarks.codexomics.scoring.pooling", "Pooling"),
 }
 """Module and class of what says which verdicts may be put side by side; others have nothing to say."""
+
+
+class AnswerForm(Protocol):
+    """How a benchmark's calls are answered, where that is not just what an API says."""
+
+    def answer(self, text: str) -> str:
+        """Write what an API said."""
+        ...
+
+    def failure(self, why: str) -> str:
+        """Write why there is no answer."""
+        ...
 
 
 class PoolRules(Protocol):
@@ -141,6 +161,11 @@ def get_record_filter(name: str) -> Callable[[Json], str] | None:
         return None
     module, function = _RECORD_FILTERS[name]
     return cast("Callable[[Json], str]", getattr(import_module(module), function))
+
+
+def get_live_form(name: str) -> AnswerForm | None:
+    """Make the form of that benchmark's live answers; None when they are what the API says."""
+    return cast("AnswerForm", _make(name, _LIVE_FORMS)) if name in _LIVE_FORMS else None
 
 
 def get_pool_rules(name: str) -> PoolRules | None:

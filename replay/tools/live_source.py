@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import quote
 
 import msgspec
@@ -25,7 +25,7 @@ from replay.tools.keys import KeyRecipe
 from replay.tools.redaction import MASK
 from replay.tools.upstreams import ASK_AGAIN, PROXY, Route, read_held
 
-__all__ = ["JournaledSource", "LiveSource", "UpstreamChoice", "request_of"]
+__all__ = ["AnswerForm", "JournaledSource", "LiveSource", "UpstreamChoice", "request_of"]
 
 CheckRecord = Callable[[Json], str]
 """Says `accept` of a proxy's answer, or why not."""
@@ -35,18 +35,39 @@ _UNAUTHORIZED: Final = frozenset({401, 403, 407})
 _PARAMETER_OPEN: Final = "{"
 
 
+class AnswerForm(Protocol):
+    """How a benchmark's calls are answered, where that is not just what an API says."""
+
+    def answer(self, text: str) -> str:
+        """Write what an API said."""
+        ...
+
+    def failure(self, why: str) -> str:
+        """Write why there is no answer."""
+        ...
+
+
 class LiveSource:
     """Asks one upstream. Safe to share between threads."""
 
     name = "live"
 
-    def __init__(self, asker: Asker, *, keep_errors: bool = False, check: CheckRecord | None = None) -> None:
+    def __init__(
+        self,
+        asker: Asker,
+        *,
+        keep_errors: bool = False,
+        check: CheckRecord | None = None,
+        form: AnswerForm | None = None,
+    ) -> None:
         """Ask through this client.
 
         keep_errors: return failures as error results instead of raising them.
         check: further rule for answers of a proxy.
+        form: what the benchmark makes of an API's own answers; a proxy's have its form already.
         """
         self._asker = asker
+        self._form = None if asker.upstream.kind == PROXY else form
         self._keep_errors = keep_errors
         self._check = check
 
@@ -88,7 +109,7 @@ class LiveSource:
         fault = self._refusal(body) if upstream.kind == PROXY else ""
         if fault:
             raise LiveFailureError("error", fault, upstream.name, answer)
-        return self._result(text)
+        return self._result(text if self._form is None else self._form.answer(text))
 
     def _refusal(self, body: Json) -> str:
         if not isinstance(body, dict) or "error" not in body or "response" not in body:
@@ -100,7 +121,9 @@ class LiveSource:
 
     def _failed(self, failure: LiveFailureError) -> ToolResult:
         answer = failure.answer
-        if answer is not None and answer.body:
+        if self._form is not None:
+            text = self._form.failure(failure.what)
+        elif answer is not None and answer.body:
             text = answer.body.decode("utf-8", "replace")
         elif self._asker.upstream.kind == PROXY:
             text = json.dumps({"error": failure.what, "response": ""})

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from replay.benchmarks.registry import get_record_filter
+from replay.benchmarks.registry import get_live_form, get_record_filter
 from replay.core.errors import InputError, MissingExtraError, UsageError
 from replay.core.protocols import ToolSource
 from replay.core.types import Json, Mode, RepeatPolicy
@@ -117,7 +117,12 @@ class OpenUpstreams:
 
     def _open_tools(self, benchmark: str, *, keep_errors: bool) -> None:
         sources = [
-            LiveSource(self._asker(upstream), keep_errors=keep_errors, check=_filter_of(upstream, benchmark))
+            LiveSource(
+                self._asker(upstream),
+                keep_errors=keep_errors,
+                check=_filter_of(upstream, benchmark),
+                form=get_live_form(benchmark),
+            )
             for upstream in self._upstreams.values()
             if upstream.kind != OPENAI
         ]
