@@ -60,6 +60,8 @@ class LayeredStore:
 
     def get_body(self, key: Key, sequence: int = 0) -> bytes | None:
         """Body bytes of what `get` would give."""
+        if len(self.layers) == 1:
+            return self.layers[0].get_body(key, sequence)
         for layer in self.layers:
             found = layer.own_body(key, sequence)
             if found is not None:

@@ -16,7 +16,19 @@ import msgspec
 from replay.core.canonical import canonical_bytes
 from replay.core.types import Key, Snapshot, SnapshotKind
 
-__all__ = ["PendingOverlay", "SnapshotReader", "SnapshotWriter"]
+__all__ = ["BodyReader", "PendingOverlay", "SnapshotReader", "SnapshotWriter"]
+
+
+class BodyReader(Protocol):
+    """What those need of a store who only want what was answered."""
+
+    def get_body(self, key: Key, sequence: int = 0) -> bytes | None:
+        """Return the body of one answer, or None. Raises DamagedError as `SnapshotReader.get`."""
+        ...
+
+    def count(self, key: Key) -> int:
+        """Return how many answers are recorded under this key."""
+        ...
 
 
 class SnapshotReader(Protocol):

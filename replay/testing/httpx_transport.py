@@ -113,13 +113,19 @@ class _Parts(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 def _asked(request: httpx.Request, upstream: str) -> HttpRequest:
-    path, _, query = request.url.raw_path.decode("ascii").partition("?")
+    url, headers = request.url, request.headers
+    path, _, query = url.raw_path.decode("ascii").partition("?")
+    try:
+        # What `multi_items` gives of headers in ASCII, without trying every encoding on every header.
+        pairs = [(name.decode("ascii").lower(), value.decode("ascii")) for name, value in headers.raw]
+    except UnicodeDecodeError:
+        pairs = headers.multi_items()
     return HttpRequest(
-        upstream=upstream or f"{request.url.scheme}://{request.url.netloc.decode('ascii')}",
+        upstream=upstream or f"{url.scheme}://{url.netloc.decode('ascii')}",
         method=request.method,
         path=path,
         query=query,
-        headers=tuple((name, value) for name, value in request.headers.multi_items()),
+        headers=tuple(pairs),
         body=request.content,
     )
 

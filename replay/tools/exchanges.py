@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from replay.core.errors import MissError
-from replay.core.keys import call_key
 from replay.core.types import CallRequest, Json, Key, RepeatPolicy, SnapshotStatus
 from replay.store.answers import ApiAnswer, make_api_snapshot
-from replay.store.pending import SnapshotReader, SnapshotWriter
+from replay.store.pending import BodyReader, SnapshotWriter
 from replay.tools.exchange import HttpAnswer, HttpKeys, HttpRequest, read_answer, write_answer
+from replay.tools.flights import SingleFlight
 from replay.tools.masking import Secrets
 from replay.tools.misses import NOBODY, MissReporter, Use
 
@@ -47,7 +47,7 @@ class Exchanges:
 
     def __init__(
         self,
-        store: SnapshotReader,
+        store: BodyReader,
         keys: HttpKeys,
         reporter: MissReporter,
         *,
@@ -68,6 +68,7 @@ class Exchanges:
         self._secrets = secrets or Secrets()
         self._used: set[Key] = set()
         self._last: dict[Key, int] = {}
+        self._flights = SingleFlight()
         self._lock = threading.Lock()
         self.recorded = 0
         """How many answers were recorded."""
@@ -84,11 +85,11 @@ class Exchanges:
             if last is None:
                 last = self._last[key] = max(0, self._store.count(key) - 1)
             occurrence = min(occurrence, last)
-        held = self._store.get(key, occurrence)
-        if held is None:
+        body = self._store.get_body(key, occurrence)
+        if body is None:
             return None
         self._used.add(key)
-        return read_answer(held.body, where=f"key {key}")
+        return read_answer(body, where=f"key {key}")
 
     def record(self, call: CallRequest, key: Key, answer: HttpAnswer) -> HttpAnswer:
         """Write a live answer down as the next one of this request; a failure only where that was asked."""
@@ -99,9 +100,11 @@ class Exchanges:
             body=write_answer(self._secrets.mask_answer(answer)),
             status=SnapshotStatus.ERROR if failed else SnapshotStatus.OK,
         )
-        with self._lock:
+        # One writer a key, so that numbers follow one another; different keys share commits.
+        with self._flights.holding(key):
             snapshot = make_api_snapshot(call, written, sequence=self._store.count(key))
             self._overlay.put(snapshot)
+        with self._lock:
             self._used.add(key)
             self.recorded += 1
         return read_answer(snapshot.body)
@@ -147,8 +150,7 @@ class ExchangeSession:
 
         mask: takes the secrets of this one request out of what it is looked up by.
         """
-        call = self._exchanges.keys.call_of(request, mask=mask)
-        key = call_key(call)
+        call, key = self._exchanges.keys.keyed_call(request, mask=mask)
         with self._lock:
             steps = self._steps.setdefault(key, [])
             occurrence, step = len(steps), self._step

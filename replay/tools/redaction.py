@@ -11,6 +11,7 @@ import re
 from collections import deque
 from collections.abc import Iterable
 from functools import lru_cache
+from operator import is_
 from typing import Final
 
 from replay.core.canonical import MAX_DEPTH
@@ -20,9 +21,6 @@ from replay.core.types import Json, Record
 __all__ = ["API_KEYS", "CREDENTIALS", "MASK", "PASSWORDS", "Redaction", "find_secrets", "is_mask", "scrub"]
 
 MASK: Final = "$redacted"
-
-_Place = tuple[int, "_Place", Json] | None
-"""Where a value lies: how deep, in what, under which name or number; None at the top."""
 
 _SEPARATORS: Final = str.maketrans("", "", "-_. ")
 
@@ -40,10 +38,7 @@ class Redaction(Record, frozen=True, kw_only=True):
 
     def covers(self, field: str) -> bool:
         """Tell whether a field of this spelling falls under the rule."""
-        return self.has(_plain(field))
-
-    def has(self, plain: str) -> bool:
-        """Tell the same of a field in the spelling of the rules."""
+        plain = _plain(field)
         return plain in self.fields or (bool(self.suffixes) and plain.endswith(self.suffixes))
 
 
@@ -88,7 +83,12 @@ def scrub(value: Json, rules: Iterable[Redaction]) -> Json:
     Errors:  CanonicalError with the JSON path when the value is nested deeper than canonical JSON allows.
     """
     kept = tuple(rules)
-    return _scrub(value, kept, None) if kept else value
+    try:
+        return _scrub(value, kept, MAX_DEPTH) if kept else value
+    except _TooDeepError:
+        place = _find_too_deep(value, MAX_DEPTH, "$")
+        expected = f"at most {MAX_DEPTH} levels"
+        raise CanonicalError("too deeply nested", where=place or "$", expected=expected) from None
 
 
 def is_mask(value: Json) -> bool:
@@ -122,38 +122,62 @@ def _secrets_in_text(text: str, rules: tuple[Redaction, ...]) -> list[str]:
     return found + ([match.group(2) for match in _HEADER.finditer(text)] if " " in text else [])
 
 
-def _scrub(value: Json, rules: tuple[Redaction, ...], place: _Place) -> Json:
+class _TooDeepError(Exception):
+    """A value is nested too deeply; where, is looked up afterwards, for this is rare."""
+
+
+def _scrub(value: Json, rules: tuple[Redaction, ...], room: int) -> Json:
+    """Scrub a value; what holds no secret comes back as the object it was. `room`: levels that may follow."""
     if isinstance(value, str):
         return _scrub_text(value, rules) if "=" in value or " " in value else value
-    if value is None or isinstance(value, (int, float)):
+    is_object = isinstance(value, dict)
+    if not is_object and not isinstance(value, (list, tuple)):
         return value
-    if place is not None and place[0] >= MAX_DEPTH:
-        raise CanonicalError(
-            "too deeply nested", where=_write_place(place), expected=f"at most {MAX_DEPTH} levels"
-        )
-    depth = 1 if place is None else place[0] + 1
-    if isinstance(value, dict):
-        return {name: _scrub_field(name, item, rules, (depth, place, name)) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_scrub(item, rules, (depth, place, index)) for index, item in enumerate(value)]
-    return value
+    if not room:
+        raise _TooDeepError
+    if is_object:
+        return _scrub_object(value, rules, room - 1)
+    scrubbed = [_scrub(item, rules, room - 1) for item in value]
+    return value if isinstance(value, list) and all(map(is_, value, scrubbed)) else scrubbed
 
 
-def _scrub_field(name: Json, value: Json, rules: tuple[Redaction, ...], place: _Place) -> Json:
-    if isinstance(name, str) and value not in (None, "") and not isinstance(value, bool):
-        plain = _plain(name)
-        for rule in rules:
-            if rule.has(plain):
-                return value if is_mask(value) else {MASK: {"rule": rule.name, "type": _type_name(value)}}
-    return _scrub(value, rules, place)
+def _scrub_object(value: dict[Json, Json], rules: tuple[Redaction, ...], room: int) -> dict[Json, Json]:
+    scrubbed = value
+    for name, item in value.items():
+        if item is None or item is True or item is False or item == "":
+            continue
+        rule = _covering(name, rules) if isinstance(name, str) else None
+        if rule is None:
+            kept = _scrub(item, rules, room)
+        else:
+            kept = item if is_mask(item) else {MASK: {"rule": rule.name, "type": _type_name(item)}}
+        if kept is not item:
+            scrubbed = value.copy() if scrubbed is value else scrubbed
+            scrubbed[name] = kept
+    return scrubbed
 
 
-def _write_place(place: _Place) -> str:
-    parts: list[str] = []
-    while place is not None:
-        _, place, step = place
-        parts.append(f"[{step}]" if isinstance(step, int) else f".{step}")
-    return "$" + "".join(reversed(parts))
+def _covering(field: str, rules: tuple[Redaction, ...]) -> Redaction | None:
+    plain = _plain(field)
+    for rule in rules:
+        if plain in rule.fields or (rule.suffixes and plain.endswith(rule.suffixes)):
+            return rule
+    return None
+
+
+def _find_too_deep(value: Json, room: int, path: str) -> str | None:
+    """Name the first value, in the order they are written, that no room is left for."""
+    if not isinstance(value, (dict, list, tuple)):
+        return None
+    if not room:
+        return path
+    pairs = (
+        ((f"{path}.{name}", item) for name, item in value.items())
+        if isinstance(value, dict)
+        else ((f"{path}[{index}]", item) for index, item in enumerate(value))
+    )
+    found = (_find_too_deep(item, room - 1, place) for place, item in pairs)
+    return next((place for place in found if place is not None), None)
 
 
 def _scrub_text(text: str, rules: tuple[Redaction, ...]) -> str:

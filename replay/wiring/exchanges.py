@@ -13,7 +13,6 @@ import msgspec
 
 from replay.core.errors import InputError, MissError, RecordMissError
 from replay.core.types import Key, Mode, Record, SnapshotKind
-from replay.store.answers_only import AnswersOnly
 from replay.store.archive.manifest import FACTS_NAME, ArchiveFacts
 from replay.store.archive.reader import read_manifest
 from replay.store.layers import LayeredStore
@@ -111,7 +110,7 @@ def _make_exchanges(plan: ExchangePlan, store: LayeredStore, overlay: SnapshotSt
         store, archive=Path(plan.archive).name, tools=tools, command="run it in record mode", error=error
     )
     keys = HttpKeys(left_out=plan.left_out)
-    return Exchanges(AnswersOnly(store), keys, reporter, overlay=overlay, keep_errors=plan.keep_errors)
+    return Exchanges(store, keys, reporter, overlay=overlay, keep_errors=plan.keep_errors)
 
 
 def _freeze(archive: Path, overlay: Path, plan: ExchangePlan) -> None:

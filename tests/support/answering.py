@@ -52,6 +52,11 @@ class MemoryStore:
         """Return one answer or None."""
         return self.rows.get((self.aliases.get(key, key), sequence))
 
+    def get_body(self, key: Key, sequence: int = 0) -> bytes | None:
+        """Body of one answer, or None."""
+        held = self.get(key, sequence)
+        return None if held is None else held.body.encode()
+
     def count(self, key: Key) -> int:
         """Count the answers of a key."""
         primary = self.aliases.get(key, key)
