@@ -98,8 +98,9 @@ def run_worker(
     """Serve in this process until it is told to stop; return what was counted."""
     with ExitStack() as stack:
         library = stack.enter_context(open_served(plan))
-        # Record mode is asked for by name; in every other nothing leaves this process.
-        guard = None if plan.mode is Mode.RECORD else stack.enter_context(NetworkGuard())
+        # Record mode is asked for by name, and so is each upstream; else nothing leaves this process.
+        asks_upstreams = plan.mode is Mode.RECORD and bool(plan.upstream_file)
+        guard = None if asks_upstreams else stack.enter_context(NetworkGuard())
         counters = Counters(table, worker=worker, attempts=lambda: 0 if guard is None else guard.attempts)
         app = stack.enter_context(open_routes(plan, library, counters, log=log, worker=worker))
         run_server(app, listener, started=started)

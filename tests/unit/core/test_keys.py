@@ -44,6 +44,14 @@ def test_keys_are_what_they_were() -> None:
     ] == found
 
 
+def test_log_probabilities_are_in_the_key_where_they_are_asked_for() -> None:
+    """None asked for is the key of old; none beside each token, one, and two are three others."""
+    chat = ChatRequest(role=Role.USER, messages=(Message(role="user", content="hi"),))
+    asked = [msgspec.structs.replace(chat, top_logprobs=count) for count in (0, 1, 2)]
+    assert "top_logprobs" not in completion_request("m", chat, seed=1, trial=0)["request"]
+    assert 4 == len({completion_key("m", request, seed=1, trial=0) for request in (chat, *asked)})
+
+
 def test_keys_are_digests_of_their_preimages() -> None:
     """What `explain` prints is what was hashed."""
     call = make_call({"q": 1})
