@@ -131,6 +131,7 @@ def play(place: Path, out: str, *words: str | Path, archive: Path | None = None)
     return done.document
 
 
+@pytest.mark.slow
 def test_a_script_gives_one_root_in_one_process_and_in_two(place: Path) -> None:
     """Strictly, with the tools shuffled."""
     words = ("--candidate", f"scripted:{SOURCE / 'scripts' / 'near-gold.json'}", "--mode", "strict")

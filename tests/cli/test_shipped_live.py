@@ -77,6 +77,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Shipped:
     return Shipped(tmp_path_factory.mktemp("shipped"))
 
 
+@pytest.mark.slow
 def test_all_comes_out_again_under_one_fingerprint(shipped: Shipped) -> None:
     """Every answer is computed anew and is the frozen one; the run root is the strict one's."""
     run = shipped.live()
@@ -88,6 +89,7 @@ def test_all_comes_out_again_under_one_fingerprint(shipped: Shipped) -> None:
     assert {"candidate", "simulator", "judge"} == set(run.cost)
 
 
+@pytest.mark.slow
 def test_another_fingerprint_is_told_and_not_held_against_anyone(shipped: Shipped) -> None:
     """The frozen answers are served; those of this machine are counted beside them."""
     run = shipped.live("tests.support.engines:find_elsewhere")
@@ -96,6 +98,7 @@ def test_another_fingerprint_is_told_and_not_held_against_anyone(shipped: Shippe
     assert run.answers == run.equal > 0
 
 
+@pytest.mark.slow
 def test_other_answers_under_one_fingerprint_are_a_divergence(shipped: Shipped) -> None:
     """A machine that claims the recording's fingerprint is held to it, token by token."""
     run = shipped.live("tests.support.engines:find_another_mind")

@@ -20,6 +20,7 @@ from replay.engine.rundir.reading import load_run
 from replay.engine.rundir.writing import RunFolder
 from replay.engine.worker import WorkerSpec, make_worker
 from tests.support.demo_run import FACTORY, demo_manifest, demo_plan, open_folder, run_demo
+from tests.support.rights import held_to_rights
 from tests.support.run_summary import collect_wants
 
 HASHED = ("manifest.json", "trajectories.jsonl", "verdicts.jsonl", "summary.json")
@@ -195,11 +196,10 @@ def test_a_path_that_cannot_be_a_folder_is_a_store_error(tmp_path: Path) -> None
         open_folder(tmp_path / "file" / "run", demo_plan(1))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_read_only_folder_is_a_store_error(tmp_path: Path) -> None:
     """No permission is named, nothing is written."""
     (tmp_path / "run").mkdir(mode=0o555)
-    with pytest.raises(StoreError, match="no permission to write"):
+    with held_to_rights(), pytest.raises(StoreError, match="no permission to write"):
         open_folder(tmp_path / "run", demo_plan(1))
 
 
