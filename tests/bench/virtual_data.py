@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from tests.bench.http_load import Ask
 
-__all__ = ["APIS", "RECORDS_AN_API", "Call", "make_asks", "make_calls", "write_cache"]
+__all__ = ["APIS", "RECORDS_AN_API", "Call", "make_asks", "make_calls", "make_request", "write_cache"]
 
 APIS: Final = 2_490
 RECORDS_AN_API: Final = 10
@@ -76,12 +76,16 @@ def make_asks(calls: list[Call], *, seed: int = 7) -> list[Ask]:
     return asks
 
 
+def make_request(fields: dict[str, str]) -> bytes:
+    """Make the HTTP request of a call; the two fields that have no effect are added."""
+    body = json.dumps({**fields, "strip": "truncate", "toolbench_key": "none"}).encode()
+    head = b"POST /virtual HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    return head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
 def _make_ask(call: Call) -> Ask:
     fields = {"category": call.category, "tool_name": call.tool, "api_name": call.api}
-    fields |= {"tool_input": json.dumps(call.arguments), "strip": "truncate", "toolbench_key": "none"}
-    body = json.dumps(fields).encode()
-    head = "POST /virtual HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-    request = head.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    request = make_request({**fields, "tool_input": json.dumps(call.arguments)})
     answer = json.dumps(call.answer, ensure_ascii=False, separators=(",", ":")).encode()
     return Ask(request, answer)
 
