@@ -19,10 +19,18 @@ from replay.core.costs import Cost, CostMeter
 from replay.core.determinism import Stopwatch, deterministic_id
 from replay.core.errors import GrammarError, HistoryError, ModelError
 from replay.core.logprobs import RankedToken, write_logprobs
-from replay.core.types import ChatRequest, Completion, Json, Provenance, ToolCall
+from replay.core.types import ChatRequest, Completion, Json, Provenance, Role, ToolCall
+from replay.llm.grammar.fitting import compile_within
 from replay.llm.grammar.schema import CompiledSchema, check_output, compile_schema
 from replay.llm.guarding import Guard
-from replay.llm.llamacpp.jobs import FINISH_OVERFLOW, FINISH_STOP, Generation, GenerationJob, Listener
+from replay.llm.llamacpp.jobs import (
+    FINISH_LENGTH,
+    FINISH_OVERFLOW,
+    FINISH_STOP,
+    Generation,
+    GenerationJob,
+    Listener,
+)
 from replay.llm.ordering import in_key_order
 
 __all__ = ["AT_RISK", "Dialect", "LocalModel", "LocalWeights", "TextEngine", "Voice", "WordListener"]
@@ -129,13 +137,16 @@ class LocalWeights:
                 self._voice = self._load()
             return self._voice
 
-    def compile(self, schema: Json) -> CompiledSchema:
-        """Compile a schema once. Raises GrammarError when it cannot constrain."""
-        key = digest("response-schema", schema)
+    def compile(self, schema: Json, *, within: int = 0) -> CompiledSchema:
+        """Compile a schema once, with `within` to texts that end in so many tokens.
+
+        Errors:  GrammarError when it cannot constrain.
+        """
+        key = digest("response-schema", [schema, within])
         with self._lock:
             found = self._schemas.get(key)
         if found is None:
-            found = compile_schema(schema)
+            found = compile_within(schema, max_tokens=within) if within else compile_schema(schema)
             with self._lock:
                 if len(self._schemas) >= _MAX_SCHEMAS:
                     self._schemas.clear()
@@ -213,14 +224,12 @@ class LocalModel:
             # A template that refuses this conversation may take the next one.
             return _failed("history", str(error))
         try:
-            compiled = (
-                None if request.response_schema is None else self._weights.compile(request.response_schema)
-            )
+            schema = request.response_schema
+            compiled = None if schema is None else self._weights.compile(schema)
             grammar = voice.dialect.grammar_for(request) if compiled is None else compiled.gbnf
         except GrammarError as error:
             return _failed("grammar", str(error))
         top = None if request.top_logprobs is msgspec.UNSET else request.top_logprobs
-        watch = Stopwatch()
         job = GenerationJob(
             tokens=prompt,
             sampling=request.sampling,
@@ -231,23 +240,41 @@ class LocalModel:
             top_logprobs=top,
         )
         hear = None if listener is None else _ear(voice.dialect, listener, is_held=compiled is not None)
-        generation = voice.engine.generate(job, hear)
-        self._count(request, generation, watch.elapsed_s())
+        generation = self._generate(request, voice.engine, job, hear)
+        if compiled is not None and request.role is Role.SIMULATOR and generation.finish == FINISH_LENGTH:
+            return self._begin_again(request, voice, job, compiled)
         completion = self._read(generation, compiled, voice.dialect, seed)
         if top is None:
             return completion
         ranked = write_logprobs(generation.ranked, top=top)
         return msgspec.structs.replace(completion, detail={**completion.detail, **ranked})
 
-    def _count(self, request: ChatRequest, generation: Generation, seconds: float) -> None:
+    def _begin_again(
+        self, request: ChatRequest, voice: Voice, job: GenerationJob, compiled: CompiledSchema
+    ) -> Completion:
+        """Generate what was cut once more, under a grammar of which every text ends within the budget.
+
+        A small model that stands in for an API may write one string for ever, and a cut answer is none.
+        """
+        bounded = self._weights.compile(compiled.schema, within=request.sampling.max_tokens)
+        generation = self._generate(request, voice.engine, msgspec.structs.replace(job, grammar=bounded.gbnf))
+        completion = self._read(generation, bounded, voice.dialect, job.seed)
+        return msgspec.structs.replace(completion, detail={**completion.detail, "bounded": True})
+
+    def _generate(
+        self, request: ChatRequest, engine: TextEngine, job: GenerationJob, hear: Listener | None = None
+    ) -> Generation:
+        watch = Stopwatch()
+        generation = engine.generate(job, hear)
         cost = Cost(
             requests=1,
             prompt_tokens=generation.prompt_tokens,
             reused_tokens=generation.reused_tokens,
             generated_tokens=len(generation.tokens),
-            seconds=seconds,
+            seconds=watch.elapsed_s(),
         )
         self._meter.add(request.role.value, cost)
+        return generation
 
     def _read(
         self, generation: Generation, compiled: CompiledSchema | None, dialect: Dialect, seed: int

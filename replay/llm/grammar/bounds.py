@@ -20,6 +20,8 @@ class Bounds(Record, frozen=True, kw_only=True):
     """Characters of a string."""
     array_items: int = 32
     """Items of an array."""
+    listed_items: int = MAX_REPEAT
+    """Items of an array whose schema gives a number for the most; never fewer than it demands."""
     extra_members: int = 8
     """Members of an object beside those its schema names; also the members and items of a free value."""
     free_depth: int = 3
@@ -31,6 +33,7 @@ def check_bounds(bounds: Bounds) -> Bounds:
     for name, value, least, most in (
         ("string_chars", bounds.string_chars, 1, MAX_REPEAT),
         ("array_items", bounds.array_items, 1, MAX_REPEAT),
+        ("listed_items", bounds.listed_items, 1, MAX_REPEAT),
         ("extra_members", bounds.extra_members, 1, 64),
         ("free_depth", bounds.free_depth, 0, 16),
     ):

@@ -8,11 +8,13 @@ this book cannot trip over any of that. Source: src/llama-grammar.cpp of the ver
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from replay.core.errors import GrammarError, InternalError
 from replay.llm.grammar.expressions import (
     EMPTY,
+    TOKEN_UNITS,
     Chars,
     Choice,
     Expression,
@@ -20,6 +22,7 @@ from replay.llm.grammar.expressions import (
     Repeat,
     Sequence,
     Text,
+    most_tokens,
     references,
     shortest,
     write,
@@ -94,6 +97,11 @@ class RuleBook:
             raise _too_large(f"{len(text):,} characters", f"at most {MAX_GRAMMAR_CHARS:,}")
         return text, sizes[ROOT]
 
+    def most_tokens(self) -> int | None:
+        """Count the tokens of the longest text, as `expressions` counts them; None: there is none."""
+        units = _settle(self._reachable(), most_tokens).get(ROOT)
+        return None if units is None else -(-units // TOKEN_UNITS)
+
     def _reachable(self) -> dict[str, Expression]:
         """Collect the rules that the root needs, in the order in which it comes to them."""
         found: dict[str, Expression] = {}
@@ -118,7 +126,20 @@ def _too_large(what: str, expected: str) -> GrammarError:
 
 
 def _shortest_texts(rules: dict[str, Expression]) -> dict[str, int]:
-    """Find the shortest text of every rule by asking again until nothing changes."""
+    known = _settle(rules, shortest)
+    endless = sorted(rules.keys() - known.keys())
+    if endless:
+        raise GrammarError(
+            f"no finite text fits the schema: rule {endless[0]} always needs itself",
+            expected="recursion with a way out, for example an optional property",
+        )
+    return known
+
+
+def _settle(
+    rules: dict[str, Expression], measure: Callable[[Expression, dict[str, int]], int | None]
+) -> dict[str, int]:
+    """Measure every rule by asking again until nothing changes; rules that stay unknown are left out."""
     users: dict[str, list[str]] = {}
     for name, rule in rules.items():
         for used in references(rule):
@@ -128,16 +149,10 @@ def _shortest_texts(rules: dict[str, Expression]) -> dict[str, int]:
     while waiting:
         name = next(iter(waiting))
         del waiting[name]
-        size = shortest(rules[name], known)
+        size = measure(rules[name], known)
         if size is not None and size < known.get(name, size + 1):
             known[name] = size
             waiting.update(dict.fromkeys(users.get(name, ())))
-    endless = sorted(rules.keys() - known.keys())
-    if endless:
-        raise GrammarError(
-            f"no finite text fits the schema: rule {endless[0]} always needs itself",
-            expected="recursion with a way out, for example an optional property",
-        )
     return known
 
 

@@ -35,6 +35,8 @@ class CompiledSchema(Record, frozen=True, kw_only=True):
     behind where the keyword does not say it."""
     shortest_chars: int
     """Characters of the shortest output: a smaller token budget may never be enough."""
+    most_tokens: int | None = None
+    """Tokens that an output takes at most, roughly; None when values may nest for ever."""
 
 
 def compile_schema(schema: Json, *, bounds: Bounds | None = None, strict: bool = False) -> CompiledSchema:
@@ -58,7 +60,13 @@ def compile_schema(schema: Json, *, bounds: Bounds | None = None, strict: bool =
             where=", ".join(unsupported[:5]),
             expected="none in strict mode",
         )
-    return CompiledSchema(gbnf=gbnf, schema=schema, unsupported=unsupported, shortest_chars=shortest)
+    return CompiledSchema(
+        gbnf=gbnf,
+        schema=schema,
+        unsupported=unsupported,
+        shortest_chars=shortest,
+        most_tokens=writer.most_tokens(),
+    )
 
 
 def check_output(compiled: CompiledSchema, text: str) -> Json:

@@ -88,6 +88,10 @@ class GrammarWriter:
             self._book.define(name, self._body(schema, place))
         return self._book.finish()
 
+    def most_tokens(self) -> int | None:
+        """Count the tokens of the longest text, once it is written; None when there is none."""
+        return self._book.most_tokens()
+
     def _value(self, schema: Json, place: Place) -> Expression:
         """Refer to the rule of a schema, and see to it that it is written."""
         if not isinstance(schema, dict) or not _NESTING & schema.keys():
@@ -256,7 +260,9 @@ class GrammarWriter:
         refused = prefix.index(False) if False in prefix else None
         if refused is not None:
             high = refused if high is None else min(high, refused)
-        most = max(low, len(prefix), self._bounds.array_items) if high is None else min(high, MAX_REPEAT)
+        usual = self._bounds.array_items if high is None else min(high, self._bounds.listed_items)
+        most = max(low, len(prefix), usual)
+        most = most if high is None else min(high, most)
         if low > most:
             raise ContradictionError(f"at least {low} items and at most {most}", where=where)
         first = [

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import msgspec
 import pytest
 
 from replay.core.costs import CostMeter
@@ -111,15 +112,15 @@ def make_model(
     return LocalModel(make_identity(), weights, **changes)
 
 
-def make_request(**changes: Json) -> ChatRequest:
-    """Build a request to the candidate."""
+def make_request(role: Role = Role.CANDIDATE, **changes: Json) -> ChatRequest:
+    """Build a request, to the candidate if to nobody else."""
     fields: dict[str, Json] = {"messages": (Message(role="user", content="hi"),), "tools": (TOOL,)}
-    return ChatRequest(role=Role.CANDIDATE, **{**fields, **changes})
+    return ChatRequest(role=role, **{**fields, **changes})
 
 
-def complete(model: LocalModel, seed: int = 7, **changes: Json) -> Completion:
+def complete(model: LocalModel, seed: int = 7, role: Role = Role.CANDIDATE, **changes: Json) -> Completion:
     """Ask once."""
-    return model.complete(make_request(**changes), seed=seed, trial=0)
+    return model.complete(make_request(role, **changes), seed=seed, trial=0)
 
 
 def test_the_job_is_made_of_the_request() -> None:
@@ -313,3 +314,44 @@ def test_a_listener_hears_a_constrained_text_as_it_is() -> None:
     request = make_request(response_schema=SCHEMA)
     model.complete(request, seed=7, trial=0, listener=lambda text, _: heard.append(text))
     assert ['{"ok": true}'[:end] for end in range(1, 12)] == heard
+
+
+class RamblingEngine(StubEngine):
+    """Is cut off under the first grammar, and answers under any other one."""
+
+    def generate(self, job: GenerationJob, listener: Listener | None = None) -> Generation:
+        """Say it, or too much."""
+        said = super().generate(job, listener)
+        if job.grammar == self.jobs[0].grammar:
+            return msgspec.structs.replace(said, text='{"error": "The API', finish="length")
+        return said
+
+
+_TEXT: Json = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
+
+
+def test_a_cut_simulation_begins_again_within_bounds() -> None:
+    """The answer ends in time, says that it was bounded, and both attempts are counted."""
+    engine, meter = RamblingEngine('{"error":"short"}'), CostMeter()
+    model = make_model(engine, meter=meter)
+    answer = complete(model, role=Role.SIMULATOR, response_schema=_TEXT)
+    assert ("stop", '{"error":"short"}', True) == (answer.finish, answer.content, answer.detail["bounded"])
+    first, second = engine.jobs
+    assert second == msgspec.structs.replace(first, grammar=second.grammar)
+    assert 2 == meter.read()["simulator"].requests
+
+
+@pytest.mark.parametrize("role", [Role.JUDGE, Role.CANDIDATE])
+def test_a_cut_answer_of_anyone_else_stays_cut(role: Role) -> None:
+    """Whoever is evaluated or judges is not helped."""
+    engine = RamblingEngine('{"error":"short"}')
+    assert "length" == complete(make_model(engine), role=role, response_schema=_TEXT).finish
+    assert 1 == len(engine.jobs)
+
+
+def test_a_simulation_that_ends_by_itself_is_left_alone() -> None:
+    """No bounds but the usual ones."""
+    engine = StubEngine('{"error":"short"}')
+    answer = complete(make_model(engine), role=Role.SIMULATOR, response_schema=_TEXT)
+    assert "bounded" not in answer.detail
+    assert 1 == len(engine.jobs)
