@@ -9,7 +9,7 @@ from replay.core.determinism import Stopwatch
 from replay.core.errors import ModelError
 from replay.llm.llamacpp.binding import ContextShape
 from replay.llm.llamacpp.model import Model
-from replay.llm.llamacpp.threads import ThreadGovernor
+from replay.llm.llamacpp.threads import ThreadGovernor, ThreadShare
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,8 +31,11 @@ class Span(NamedTuple):
 class Context:
     """Sequences of one model. Not thread-safe; the scheduler's leading thread is its only user."""
 
-    def __init__(self, model: Model, shape: ContextShape, *, fixed_threads: bool = True) -> None:
-        """Allocate the KV caches. Threads that are not fixed become fewer while others use the processors.
+    def __init__(self, model: Model, shape: ContextShape, *, share: ThreadShare | None = None) -> None:
+        """Allocate the KV caches.
+
+        share: the threads are this context's share, and fewer while others use the processors; without it
+        their number is fixed.
 
         Errors:  ModelError when memory is missing or the model gives embeddings instead of text.
         """
@@ -53,7 +56,9 @@ class Context:
             self.close()
             raise ModelError(f"a sequence holds {held} tokens", expected=f"{shape.context_tokens}")
         self._batch = self._library.new_batch(shape.batch_tokens)
-        self._governor = None if fixed_threads else ThreadGovernor(shape.threads)
+        self._threads = shape.threads
+        self._share = share
+        self._governor = ThreadGovernor(shape.threads)
 
     def decode(self, spans: Sequence[Span]) -> npt.NDArray[np.float32]:
         """Evaluate spans of different sequences in one call.
@@ -69,13 +74,19 @@ class Context:
         batch.clear()
         for span in sorted(spans, key=_sequence_of):
             batch.add(span.tokens, position=span.position, sequence=span.sequence, wants_row=span.wants_row)
-        if self._governor is None:
+        if self._share is None:
             return self._library.decode(self._handle, batch, columns=self._columns)
-        threads, watch = self._governor.threads, Stopwatch()
+        self._take_threads(min(self._governor.threads, self._share.each))
+        watch = Stopwatch()
         rows = self._library.decode(self._handle, batch, columns=self._columns)
-        if self._governor.note(watch.elapsed_s(), watch.cpu_s()) != threads:
-            self._library.set_threads(self._handle, self._governor.threads)
+        if self._threads == self._governor.threads:  # with fewer, there is nothing to learn of so many
+            self._governor.note(watch.elapsed_s(), watch.cpu_s())
         return rows
+
+    def _take_threads(self, threads: int) -> None:
+        if threads != self._threads:
+            self._threads = threads
+            self._library.set_threads(self._handle, threads)
 
     def truncate(self, sequence: int, keep: int) -> int:
         """Forget a sequence from position `keep` on; returns how much is left.

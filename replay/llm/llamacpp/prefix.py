@@ -83,6 +83,10 @@ class PrefixCache:
             return Place(own, own, keeps[id(own)])
         return Place(oldest, oldest, keeps[id(oldest)])
 
+    def held(self, prompt: Sequence[int]) -> int:
+        """Count how many of the prompt's tokens some slot holds, for whoever may copy them."""
+        return max(self._reusable(slot, prompt) for slot in self._slots)
+
     def take(self, place: Place) -> int:
         """Prepare the slot of a place and return how many of the prompt's tokens it really holds."""
         self._requests += 1

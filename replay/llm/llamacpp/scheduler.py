@@ -84,6 +84,10 @@ class Scheduler:
             self._leave(running)
         return running.result()
 
+    def missing(self, prompt: Sequence[int]) -> int:
+        """Count the tokens of a prompt that are not evaluated here; a guess while jobs run."""
+        return len(prompt) - self._cache.held(prompt)
+
     def halt(self) -> None:
         """Refuse new jobs and end the running ones after their current step, with an error."""
         with self._lock:

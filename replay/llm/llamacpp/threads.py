@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ThreadGovernor"]
+__all__ = ["ThreadGovernor", "ThreadShare"]
 
 WINDOW_S: Final = 0.05
 """Of calls that are judged together; a scheduler's turn is a few milliseconds."""
@@ -21,6 +21,20 @@ MOST_LOST: Final = 0.3
 FIRST_WAIT_S: Final = 1.0
 LONGEST_WAIT_S: Final = 60.0
 """Before all threads are tried again; twice as long after each time that there was no room for them."""
+
+
+class ThreadShare:
+    """Divides threads among the contexts that are at work."""
+
+    def __init__(self, threads: int) -> None:
+        """Divide so many."""
+        self._threads = threads
+        self.at_work = 1
+
+    @property
+    def each(self) -> int:
+        """Threads of each of them."""
+        return max(1, self._threads // max(1, self.at_work))
 
 
 class ThreadGovernor:
