@@ -157,7 +157,7 @@ class LiveClient:
                     raise httpx.ReadTimeout("the answer comes too slowly")
                 parts.append(part)
             body = b"".join(parts)
-            found = tuple((key.lower(), value) for key, value in response.headers.items())
+            found = tuple((key.lower(), value) for key, value in response.headers.multi_items())
             return HttpAnswer(
                 status=response.status_code,
                 headers=found,

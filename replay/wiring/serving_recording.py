@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import msgspec
 
 from replay.core.canonical import canonical_bytes
-from replay.core.errors import InputError, ReplayError
+from replay.core.errors import InputError
 from replay.core.keys import call_key
 from replay.core.trajectory import NoteStep
 from replay.server.http_api import FAILURE_HEADER, PREFIX, Asked, Found
@@ -24,6 +24,8 @@ from replay.tools.exchange import HttpAnswer, read_answer, write_answer
 from replay.tools.exchanges import Turn
 from replay.tools.flights import SingleFlight
 from replay.tools.masking import Secrets
+from replay.tools.redaction import MASK
+from replay.tools.upstreams import Upstream, read_sent_always
 from replay.wiring.serving_exchanges import Services, Visit, found_answer
 from replay.wiring.upstreams import open_asker
 
@@ -36,6 +38,8 @@ _BETWEEN: Final = frozenset(
 """Headers of the connection between this client and this server: not sent on."""
 
 _ADDRESSES: Final = frozenset({"location", "content-location"})
+_OF_PLACE: Final = frozenset({"domain", "path", "secure", "samesite"})
+"""What binds a cookie to the upstream's address."""
 _UNAUTHORIZED: Final = frozenset({401, 403, 407})
 _RECORDED: Final = "recorded"
 _NOT_WHOLE: Final = 502
@@ -65,39 +69,49 @@ class RecordingExchanges:
             turn = visit.look_up()
             if turn.found is not None:
                 return found_answer(turn, turn.found)
-            asker = self._askers.get(asked.upstream)
-            if asker is None:
-                names = ", ".join(sorted(self._askers)) or "none"
-                raise visit.session.miss(turn, refused={"upstream": f"there are only: {names}"})
+            is_kept = False
             try:
-                return self._ask(asker, asked, visit, turn)
-            except ReplayError:
-                visit.session.give_back(turn)
-                raise
+                found = self._ask(asked, visit, turn)
+                is_kept = _RECORDED in found.counters
+            finally:
+                if not is_kept:
+                    visit.session.give_back(turn)
+            return found
 
-    def _ask(self, asker: Asker, asked: Asked, visit: Visit, turn: Turn) -> Found:
+    def _ask(self, asked: Asked, visit: Visit, turn: Turn) -> Found:
+        asker = self._askers.get(asked.upstream)
+        if asker is None:
+            names = ", ".join(sorted(self._askers)) or "none"
+            raise visit.session.miss(turn, refused={"upstream": f"there are only: {names}"})
         seen = Secrets(
             (
                 *credentials_in_headers(visit.request),
                 *credentials_in_fields(visit.request, visit.service.secrets.rules),
             )
         )
+        cookies: list[tuple[str, str]] = []
         try:
-            answer = _redirect_here(asker.send(live_request(asked)), asker.upstream.base_url, asked.upstream)
-            _check_status(answer, asker.upstream.name)
+            said = asker.send(live_request(asked, asker.upstream))
+            _check_status(said, asker.upstream.name)
+            answer, cookies = (
+                _redirect_here(said, asker.upstream, asked.upstream),
+                _cookies(said, asked.upstream),
+            )
         except LiveFailureError as failure:
             answer = _show_failure(failure, asker.secrets)
             if not self._keep_errors:
                 shown = write_answer(seen.mask_answer(asker.secrets.mask_answer(answer)))
                 return _failed(read_answer(shown), failure, visit, turn)
         kept = visit.session.record(turn, seen.mask_answer(answer))
-        return found_answer(turn, kept, counter=_RECORDED)
+        found = found_answer(turn, kept, counter=_RECORDED)
+        return found._replace(headers=(*found.headers, *cookies))
 
 
-def live_request(asked: Asked) -> LiveRequest:
+def live_request(asked: Asked, upstream: Upstream) -> LiveRequest:
     """Make the request that is sent on: method, path, query, body as they came, and the client's headers.
 
-    Errors:  InputError for a path that would leave the upstream's base address.
+    Errors:  InputError for a path that would leave the upstream's base address; LiveFailureError (kind
+             `arguments`) for one with a mask, which must never be sent as a value.
     """
     if any(unquote(part) in {".", ".."} for part in asked.path.split("/")):
         raise InputError(f"path {asked.path!r:.200}", expected="no . and .. among its parts")
@@ -107,18 +121,35 @@ def live_request(asked: Asked) -> LiveRequest:
         if name.lower() == "connection"
         for word in value.split(",")
     }
-    return LiveRequest(
+    left = _BETWEEN | named | read_sent_always(upstream).headers.keys()
+    request = LiveRequest(
         method=asked.method,
         path=asked.path,
         query_text=asked.query,
-        headers=tuple((name, value) for name, value in asked.headers if name.lower() not in _BETWEEN | named),
+        headers=tuple((name, value) for name, value in asked.headers if name.lower() not in left),
         body=asked.body,
     )
+    texts = (unquote(asked.path), unquote(asked.query), *(value for _, value in request.headers))
+    if MASK.encode() in asked.body or any(MASK in text for text in texts):
+        what = f"a masked secret cannot be asked; give upstream.{upstream.name} one of its own in the file"
+        raise LiveFailureError("arguments", what, upstream.name)
+    return request
 
 
-def _redirect_here(answer: HttpAnswer, base: str, name: str) -> HttpAnswer:
+def _cookies(answer: HttpAnswer, name: str) -> list[tuple[str, str]]:
+    """Let a client that asked live have its session; cookies are neither kept nor a part of any key."""
+    found = []
+    for header, value in answer.headers:
+        if header.lower() == "set-cookie":
+            pair, *attributes = (part.strip() for part in value.split(";"))
+            kept = [each for each in attributes if each.partition("=")[0].strip().lower() not in _OF_PLACE]
+            found.append(("set-cookie", "; ".join([pair, *kept, f"Path={PREFIX}{name}"])))
+    return found
+
+
+def _redirect_here(answer: HttpAnswer, upstream: Upstream, name: str) -> HttpAnswer:
     """Let an address at the upstream lead back here: a client that follows it must not leave the proxy."""
-    base = base.rstrip("/")
+    base = upstream.base_url.rstrip("/")
 
     def settle(header: str, value: str) -> str:
         is_there = header.lower() in _ADDRESSES and re.match(re.escape(base) + r"(?=[/?#]|$)", value)
@@ -146,7 +177,6 @@ def _show_failure(failure: LiveFailureError, secrets: Secrets) -> HttpAnswer:
 
 
 def _failed(answer: HttpAnswer, failure: LiveFailureError, visit: Visit, turn: Turn) -> Found:
-    visit.session.give_back(turn)
     error = visit.session.miss(turn, refused={"upstream": failure.what})
     note = NoteStep(name="miss", data=error.want)
     return Found(answer.status, answer.headers, answer.parts, note, _FAILED, "tool-miss", str(error))

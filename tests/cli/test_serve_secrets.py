@@ -211,3 +211,46 @@ def test_a_key_in_a_path_needs_its_file(tmp_path: Path, fake: FakeUpstream) -> N
     with serving_process(*words) as server:
         assert 502 == ask(server.client, place, attempt=3).status_code
         assert {"me": 1} == ask(server.client, Place("/bot$redacted/me"), attempt=4).json()
+
+
+def test_a_client_keeps_its_session_while_it_records(tmp_path: Path, fake: FakeUpstream) -> None:
+    """A cookie reaches the client that asked live, bound to the proxy; the archive has no trace of it."""
+    cookie = f"sid={quote(FIRST)}; Path=/v9; Domain=127.0.0.1; Secure; HttpOnly"
+    fake.answers("/login", lambda _: answer_json({}, headers=(("set-cookie", cookie), ("set-cookie", "b=2"))))
+    fake.answers("/me", lambda asked: answer_json({"sent": asked.headers.get("cookie", "").count("=")}))
+
+    def visit(server: ServingProcess) -> list[bytes]:
+        return [server.client.get(f"/http/api/{path}").content for path in ("login", "me")]
+
+    with record(tmp_path, fake) as server:
+        live = visit(server)
+        assert 0 == server.stop()
+    assert [b"{}", b'{"sent": 2}'] == live
+    assert quote(FIRST) in fake.asked[1].headers["cookie"]
+    run_command("archive", "freeze", tmp_path / "out" / "overlay", "-o", tmp_path / "made.replay")
+    assert [] == found_in(tmp_path)
+    fake.close()
+    with serving_process(tmp_path / "made.replay", "--home", tmp_path / "home") as server:
+        assert live == visit(server)
+
+
+def test_a_mask_is_never_asked(tmp_path: Path, fake: FakeUpstream) -> None:
+    """A token that was masked for the client too is not sent as a value; the file can hold one instead."""
+    fake.answers("/token", lambda _: answer_json({"access_token": FIRST}))
+    with record(tmp_path, fake) as server:
+        token = server.client.get("/http/api/token").json()["access_token"]
+        got = server.client.get("/http/api/fine", headers={"authorization": f"Bearer {token}"})
+        server.stop()
+    assert ("$redacted", 502, "arguments") == (token, got.status_code, got.headers["x-replay-failure"])
+    assert "give upstream.api one of its own in the file" in got.json()["detail"]
+    assert 1 == len(fake.asked)
+    words = (
+        (tmp_path / "up.toml")
+        .read_text()
+        .replace("headers = {", 'headers = {Authorization = {file = "key"}, ')
+    )
+    (tmp_path / "up.toml").write_text(words)
+    live = ("--mode", "record", "--upstream", tmp_path / "up.toml", "--out", tmp_path / "out")
+    with serving_process(tmp_path / "made.replay", *live) as server:
+        got = server.client.get("/http/api/fine", headers={"authorization": f"Bearer {token}"})
+    assert (200, OWN) == (got.status_code, fake.asked[-1].headers["authorization"])
