@@ -15,7 +15,7 @@ from replay.core.types import Json
 from tests.support.commands import MINI, run_command
 from tests.support.data import CHECKOUT
 from tests.support.openai_talks import check_talk, send_again, talk, talk_aside
-from tests.support.serving_processes import serving_process
+from tests.support.serving_processes import ServingProcess, serving_process
 from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply, run_upstream
 from tests.support.weights import WEIGHTS, need_model
 
@@ -57,17 +57,32 @@ def test_a_local_model_is_served_frozen_and_served_again(tmp_path: Path, home: P
         check_talk(first.heard)
         answers = send_again(server.address, first.requests)
         aside = talk_aside(server.address, name)
+        leave_early(server, name)
         assert 0 == server.stop()
     assert {key: first.heard[key] for key in aside} == aside
     with serving_process(BASE, "--model", name, "--threads", "1", "--home", home) as server:
-        assert answers == send_again(server.address, first.requests)
+        assert answers == send_again(server.address, first.requests, at_once=4)
     layer = freeze(tmp_path, "--base", BASE, "--name", "talks", "--version", "1", "--home", home)
-    with serving_process(layer, "--mode", "strict", "--home", home) as server:
-        assert answers == send_again(server.address, first.requests)
+    with serving_process(layer, "--mode", "strict", "--home", home, "--log", tmp_path / "log") as server:
+        assert answers == send_again(server.address, first.requests, at_once=4)
         assert first.heard == talk(server.address, name).heard
         assert aside == talk_aside(server.address, name)
         refuse_what_was_not_recorded(server.address, name)
         assert 0 == server.metric("network_attempts")
+        assert 0 == server.stop()
+    verified = run_command("verify", tmp_path / "log", "--archive", layer, "--home", home)
+    assert 0 == verified.code, verified.err
+
+
+def leave_early(server: ServingProcess, name: str) -> None:
+    """Go away in the middle of a long answer: nothing of it is recorded, and the next client is served."""
+    recorded = server.metric("recorded")
+    long = {"model": name, "messages": [{"role": "user", "content": "Tell a tale."}], "max_tokens": 900}
+    with server.client.stream("POST", PATH, json={**long, "stream": True}) as answer:
+        next(answer.iter_lines())
+    short = {"model": name, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 2}
+    assert 200 == server.client.post(PATH, json=short).status_code
+    assert recorded + 1 == server.metric("recorded")
 
 
 def refuse_what_was_not_recorded(url: str, name: str) -> None:

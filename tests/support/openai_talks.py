@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Literal, NamedTuple
 
 import httpx
@@ -16,7 +17,7 @@ import pydantic
 
 from replay.core.types import Json
 
-__all__ = ["Color", "Talked", "send_again", "talk", "talk_aside"]
+__all__ = ["Color", "Paint", "Talked", "check_talk", "send_again", "talk", "talk_aside"]
 
 SAID: Final[Any] = [
     {"role": "system", "content": "Answer in one word."},
@@ -44,8 +45,15 @@ def make_tool(name: str, argument: str) -> Any:
     }
 
 
+class Paint(pydantic.BaseModel):
+    """A call in form."""
+
+    color: Literal["blue", "red"]
+
+
 TOOLS: Final = [make_tool("paint", "color"), make_tool("mix", "paint")]
 DEMANDED: Final[Any] = {"type": "function", "function": {"name": "mix"}}
+PAINT: Final[Any] = {"type": "function", "function": {"name": "paint"}}
 
 
 class Talked(NamedTuple):
@@ -105,7 +113,10 @@ def _tools(client: openai.OpenAI, model: str) -> dict[str, Json]:
     after: Any = {**words, "messages": [*SAID, message, *results], "tool_choice": "none", "max_tokens": 8}
     with client.chat.completions.stream(**words, tool_choice="required") as stream:
         final = stream.get_final_completion()
+    strict: Any = {**words, "tools": [openai.pydantic_function_tool(Paint, name="paint")]}
+    parsed = client.chat.completions.parse(**strict, tool_choice=PAINT).choices[0].message
     return {
+        "parsed calls": [call.function.parsed_arguments.model_dump() for call in parsed.tool_calls or ()],  # type: ignore[attr-defined]
         "required": required.model_dump(),
         "named": create(**words, tool_choice=DEMANDED).model_dump(),
         "after results": create(**after).model_dump(),
@@ -174,15 +185,19 @@ async def _ask_at_once(url: str, model: str) -> dict[str, Json]:
     }
 
 
-def send_again(url: str, requests: tuple[tuple[str, bytes], ...]) -> list[tuple[int, bytes]]:
-    """Send requests as they were and return what comes back, byte for byte."""
-    with httpx.Client(base_url=url, timeout=120) as client:
-        answers = []
-        for path, body in requests:
-            headers = {"content-type": "application/json"}
-            got = client.post(path, content=body, headers=headers) if body else client.get(path)
-            answers.append((got.status_code, got.content))
-    return answers
+def send_again(
+    url: str, requests: tuple[tuple[str, bytes], ...], *, at_once: int = 1
+) -> list[tuple[int, bytes]]:
+    """Send requests as they were and return what comes back, byte for byte, in their order."""
+
+    def send(request: tuple[str, bytes]) -> tuple[int, bytes]:
+        path, body = request
+        headers = {"content-type": "application/json"}
+        got = client.post(path, content=body, headers=headers) if body else client.get(path)
+        return got.status_code, got.content
+
+    with httpx.Client(base_url=url, timeout=120) as client, ThreadPoolExecutor(at_once) as pool:
+        return list(pool.map(send, requests))
 
 
 def texts_of(chunks: list[Json]) -> str:
@@ -208,6 +223,7 @@ def check_talk(heard: dict[str, Json]) -> None:
         c["arguments"] for c in heard["helped calls"]
     ]
     assert {"mix"} == {c["function"]["name"] for c in heard["named"]["choices"][0]["message"]["tool_calls"]}
+    assert [["color"]] == [list(arguments) for arguments in heard["parsed calls"]]
     first, second = heard["parsed"]
     assert first == second == json.loads(heard["object"]["choices"][0]["message"]["content"])
     assert heard["models"]

@@ -73,16 +73,23 @@ def record(home: Path, out: Path, *models: str) -> Json:
 
 
 @pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Stores of the tests that serve alone; no process opens one twice."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Json, Served]]:
     """Every answer of the model, and a strict server over what was recorded of it."""
     folder = tmp_path_factory.mktemp("recorded")
-    with serving(record(folder / "home", folder / "out", MODEL)) as served:
+    home = folder / "home"
+    with serving(record(home, folder / "out", MODEL)) as served:
         answers = {name: ask(served, words) for name, words in ASKED.items()}
     layer = folder / "layer.replay"
-    words = ("--base", BASE, "--name", "said", "--version", "1", "--home", folder / "home")
+    words = ("--base", BASE, "--name", "said", "--version", "1", "--home", home)
     assert 0 == run_command("archive", "freeze", folder / "out" / "overlay", "-o", layer, *words).code
     OPENED.clear()
-    with serving(request_for(str(layer), folder / "home", mode=Mode.STRICT)) as served:
+    with serving(request_for(str(layer), home, mode=Mode.STRICT)) as served:
         yield answers, served
 
 
@@ -136,9 +143,10 @@ def test_options_that_are_left_out_do_not_matter_to_a_record(recorded: tuple[Jso
     assert ("replay_miss", "logprobs") == told(logprobs=True, stop=[" says"])
 
 
-def test_equal_requests_are_recorded_once(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_equal_requests_are_recorded_once(home: Path, tmp_path: Path) -> None:
     """Sixteen clients at once have one answer, of which one record is new; another seed is another."""
-    with serving(record(tmp_path / "home", tmp_path / "out", MODEL)) as served:
+    with serving(record(home, tmp_path / "out", MODEL)) as served:
         with ThreadPoolExecutor(16) as pool:
             bodies = [{"model": MODEL, "messages": SAID, "seed": n % 2} for n in range(32)]
             answers = list(pool.map(lambda body: httpx.post(served.url + CHAT, json=body).content, bodies))
@@ -148,11 +156,11 @@ def test_equal_requests_are_recorded_once(tmp_path: Path) -> None:
         assert 2 == served.counters.read()["recorded"]
 
 
-def test_of_a_client_that_left_nothing_is_recorded(tmp_path: Path) -> None:
+def test_of_a_client_that_left_nothing_is_recorded(home: Path, tmp_path: Path) -> None:
     """Not even a part."""
     SIGN.clear()
     LEFT.clear()
-    with serving(record(tmp_path / "home", tmp_path / "out", PATIENT)) as served:
+    with serving(record(home, tmp_path / "out", PATIENT)) as served:
         body = {"model": PATIENT, "messages": SAID, "stream": True}
         with served.client.stream("POST", CHAT, json=body) as answer:
             next(answer.iter_lines())
@@ -162,9 +170,9 @@ def test_of_a_client_that_left_nothing_is_recorded(tmp_path: Path) -> None:
     assert ["the client left before its answer was whole"] == LEFT
 
 
-def test_a_users_name_is_not_shown_to_a_local_model(tmp_path: Path) -> None:
+def test_a_users_name_is_not_shown_to_a_local_model(home: Path) -> None:
     """No template writes it, so it is refused; a record may hold one."""
-    with serving(request_for(str(BASE), tmp_path, models=(MODEL,), finder=FINDER)) as served:
+    with serving(request_for(str(BASE), home, models=(MODEL,), finder=FINDER)) as served:
         said = [{**SAID[0], "name": "ann"}]
         local, frozen = (
             served.client.post(CHAT, json={"model": model, "messages": said}).json()["error"]
