@@ -8,10 +8,14 @@ server took for a request.
 `again`: a thousand calls over and over, whose answers a worker keeps in memory. `each`: other calls in every
 round, more than a worker keeps, so that nearly every answer comes out of the sealed store. The original loads
 a file both times; `original_one_record` has files of one record, the least that its design can do.
+
+`cold`: servers that have just started, after the kernel was told to drop the pages of their files from its
+cache: the time to the first answer, and the rate over the first two thousand different calls.
 """
 
 from __future__ import annotations
 
+import os
 import socket
 import statistics
 import subprocess
@@ -25,7 +29,7 @@ from typing import Any, NamedTuple
 
 from replay.core.determinism import child_environment
 from tests.bench.http_load import Ask, cpu_seconds, run_load
-from tests.bench.virtual_data import Call, make_asks, make_calls, write_cache
+from tests.bench.virtual_data import make_asks, make_calls, write_cache
 from tests.support.commands import run_process
 from tests.support.data import CHECKOUT
 
@@ -35,7 +39,11 @@ CLIENTS = 8
 ROUNDS = 5
 SECONDS = 0.5
 AGAIN = 1_000
+COLD = 2_000
+COLD_STARTS = 3
+COLD_SECONDS = 20.0
 CACHE = "tool_response_cache"
+ARCHIVE = "cache.replay"
 
 
 class Server(NamedTuple):
@@ -64,16 +72,19 @@ def run() -> dict[str, Any]:
         calls = list(make_calls())
         size_bytes = write_cache(folder / "cache" / CACHE, calls)
         asks = make_asks(calls)
+        single = list({call[:3]: call for call in calls}.values())
+        write_cache(folder / "one" / CACHE, single)
+        prepare_archive(folder)
         body = max((ask.answer for ask in asks), key=len)
         up = {
-            label: stack.enter_context(running(command, body))
-            for label, command in _commands(folder, calls).items()
+            label: stack.enter_context(running(command, body)) for label, command in _commands(folder).items()
         }
-        samples = _measure_all(up, asks, body)
+        samples = _measure_all(up, _Questions(asks, make_asks(single), body))
+        cold = {label: _measure_cold(folder, label, asks) for label in ("original", "replay")}
     return {
         "data": {"records": len(calls), "bytes": size_bytes},
         "clients": CLIENTS,
-        "start_s": {label: round(server.start_s, 2) for label, server in up.items()},
+        "cold": cold,
         "servers": {label: _middle(rounds) for label, rounds in samples.items()},
         "times_the_original": _ratios(samples, "original"),
         "share_of_bare": _ratios(samples, "bare"),
@@ -82,7 +93,7 @@ def run() -> dict[str, Any]:
 
 def prepare_archive(folder: Path) -> Path:
     """Import the cache that lies in a folder's `cache`, as a user does."""
-    archive = folder / "cache.replay"
+    archive = folder / ARCHIVE
     done = run_process("import", "stabletoolbench", folder / "cache", "-o", archive)
     assert done.code == 0, done.err
     return archive
@@ -94,10 +105,9 @@ def serve_command(archive: Path, *options: str | Path) -> list[str]:
     return [sys.executable, "-m", "replay", "serve", *map(str, words), "--port"]
 
 
-def _commands(folder: Path, calls: list[Call]) -> dict[str, list[str]]:
-    """Every server that is measured; one record of each API is in the files of the last."""
-    archive = prepare_archive(folder)
-    write_cache(folder / "one" / CACHE, list({call[:3]: call for call in calls}.values()))
+def _commands(folder: Path) -> dict[str, list[str]]:
+    """Every server that is measured; the last has files of one record each."""
+    archive = folder / ARCHIVE
     original = [sys.executable, "-m", "tests.bench.original_server"]
     return {
         "original": [*original, str(folder / "cache" / CACHE)],
@@ -109,19 +119,32 @@ def _commands(folder: Path, calls: list[Call]) -> dict[str, list[str]]:
     }
 
 
-def _measure_all(up: dict[str, Server], asks: list[Ask], body: bytes) -> dict[str, list[Sample]]:
+class _Questions(NamedTuple):
+    """What servers are asked."""
+
+    asks: list[Ask]
+    single: list[Ask]
+    """One of each API."""
+    body: bytes
+    """What the bare server says to everything."""
+
+    def of_round(self, number: int, label: str) -> dict[str, list[Ask]]:
+        """By phase; a round's `each` begins where the clients were not yet."""
+        if label == "original_one_record":
+            return {"again": self.single}
+        start = number * (len(self.asks) // CLIENTS // (ROUNDS + 1))
+        phases = {"again": self.asks[:AGAIN], "each": self.asks[start:] + self.asks[:start]}
+        if label == "bare":
+            return {phase: [Ask(ask.request, self.body) for ask in asks] for phase, asks in phases.items()}
+        return phases
+
+
+def _measure_all(up: dict[str, Server], questions: _Questions) -> dict[str, list[Sample]]:
     samples: dict[str, list[Sample]] = {}
-    step = len(asks) // CLIENTS // ROUNDS
     for number in range(ROUNDS + 1):
-        turned = asks[number * step :] + asks[: number * step]
         for label, server in up.items():
-            phases = {"again": asks[:AGAIN], "each": turned}
-            if label == "bare":
-                phases = {phase: [Ask(ask.request, body) for ask in given] for phase, given in phases.items()}
-            if label == "original_one_record":
-                phases = {"again": make_asks(list({call[:3]: call for call in make_calls()}.values()))}
-            for phase, given in phases.items():
-                sample = _measure(server, given)
+            for phase, asks in questions.of_round(number, label).items():
+                sample = _measure(server, asks)
                 if number:  # the first round is for warming up
                     samples.setdefault(f"{label}_{phase}", []).append(sample)
     return samples
@@ -133,6 +156,27 @@ def _measure(server: Server, asks: list[Ask]) -> Sample:
     assert not load.wrong, load.wrong[0]
     cpu_us = (cpu_seconds(server.pid) - before) / len(load.times) * 1e6
     return Sample(load.rate, load.percentile_ms(0.5), load.percentile_ms(0.99), cpu_us)
+
+
+def _measure_cold(folder: Path, label: str, asks: list[Ask]) -> dict[str, float]:
+    """Medians over a few starts."""
+    found = []
+    for _ in range(COLD_STARTS):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                _forget_pages(path)
+        with running(_commands(folder)[label]) as server:
+            first = run_load(server.port, asks[:1], clients=1, seconds=0)
+            seen = run_load(server.port, asks[1 : COLD + 1], clients=CLIENTS, seconds=COLD_SECONDS, once=True)
+            assert not first.wrong + seen.wrong, first.wrong + seen.wrong
+            found.append((server.start_s, server.start_s + first.seconds, seen.rate))
+    names = ("accepts_after_s", "first_answer_after_s", "rate")
+    return {name: round(statistics.median(row[n] for row in found), 3) for n, name in enumerate(names)}
+
+
+def _forget_pages(path: Path) -> None:
+    with path.open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _middle(rounds: list[Sample]) -> dict[str, float]:

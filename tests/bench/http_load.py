@@ -57,10 +57,17 @@ class _Client:
         self._asks = asks
         self._place = start
         self._held = b""
+        self._asked = 0
         self._sent_at = 0.0
+
+    @property
+    def has_walked(self) -> bool:
+        """True when this client has asked everything once."""
+        return self._asked >= len(self._asks)
 
     def send(self) -> None:
         self._held = b""
+        self._asked += 1
         self._sent_at = time.perf_counter()
         self.link.sendall(self._asks[self._place].request)
 
@@ -84,12 +91,17 @@ class _Client:
         return b"" if right else held
 
 
-def run_load(port: int, asks: Sequence[Ask], *, clients: int, seconds: float) -> Load:
+def run_load(port: int, asks: Sequence[Ask], *, clients: int, seconds: float, once: bool = False) -> Load:
     """Let so many clients ask for so long, each from another place of the list on.
 
     A client whose answer is wrong, or comes no more, stops; the others go on.
+
+    once: each client has a part of the list to itself and asks everything in it once.
     """
-    links = [_Client(port, asks, number * len(asks) // clients) for number in range(clients)]
+    if once:
+        links = [_Client(port, asks[number::clients], 0) for number in range(clients)]
+    else:
+        links = [_Client(port, asks, number * len(asks) // clients) for number in range(clients)]
     by_number = {client.link.fileno(): client for client in links}
     times: array[float] = array("d")
     wrong: list[bytes] = []
@@ -105,11 +117,12 @@ def run_load(port: int, asks: Sequence[Ask], *, clients: int, seconds: float) ->
                 wrong.append(b"no answer came for %d s" % _STALLED_S)
                 break
             for number, _ in ready:
-                said = by_number[number].receive(times)
+                client = by_number[number]
+                said = client.receive(times)
                 if said is None:
                     continue
-                if said == b"" and time.perf_counter() < until:
-                    by_number[number].send()
+                if said == b"" and time.perf_counter() < until and not (once and client.has_walked):
+                    client.send()
                     continue
                 if said:
                     wrong.append(said)
