@@ -13,14 +13,14 @@ from typing import Final, Protocol, Self
 import msgspec
 
 from replay.core.determinism import deterministic_id
-from replay.core.errors import UpstreamError
-from replay.core.keys import completion_key
+from replay.core.errors import RecordMissError, UpstreamError
+from replay.core.keys import completion_key, completion_request
 from replay.core.logprobs import write_logprobs
 from replay.core.types import ChatRequest, Completion, Json, Message, Provenance, ToolCall, ToolSpec
 from replay.llm.remote_answers import RemoteAnswer, read_answer_text, read_events, read_ranks
 from replay.store.journal import Journal
 
-__all__ = ["ChatWire", "RemoteModel", "describe_remote", "request_body"]
+__all__ = ["AnsweringModel", "ChatWire", "RemoteModel", "describe_remote", "request_body"]
 
 _FINISHES: Final = {
     "stop": "stop",
@@ -99,6 +99,41 @@ class RemoteModel:
         if isinstance(answer, str):
             return _failed("answer", answer)
         return _with_ranks(_completion(answer, raw, seed), answer, sent)
+
+
+class AnsweringModel:
+    """A remote model of which only answers are taken: a failure on the way is a miss, and scores nobody."""
+
+    def __init__(self, model: RemoteModel) -> None:
+        """Ask this model."""
+        self._model = model
+
+    @property
+    def identity(self) -> Json:
+        """Identity of the model."""
+        return self._model.identity
+
+    def for_episode(self, task: str, *, trial: int) -> Self:  # noqa: ARG002
+        """Return this model: nothing of an episode stays in it."""
+        return self
+
+    def complete(self, request: ChatRequest, *, seed: int, trial: int) -> Completion:
+        """Ask the upstream.
+
+        Errors:  RecordMissError naming the kind of failure.
+        """
+        completion = self._model.complete(request, seed=seed, trial=trial)
+        if completion.finish != "error":
+            return completion
+        detail = completion.detail
+        error = RecordMissError(
+            f"the remote model {self.identity['name']!r} gave no answer: "
+            f"{detail['error']}: {detail.get('message', '')}".rstrip(": "),
+            next_step="run it again: what was answered is not asked twice; --keep-errors records failures",
+        )
+        asked = completion_request(self.identity, request, seed=seed, trial=trial)
+        error.want = {"kind": "completion", "request": asked}
+        raise error
 
 
 def describe_remote(name: str, model: str, options: Json) -> Json:

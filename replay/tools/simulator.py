@@ -16,7 +16,7 @@ import msgspec
 
 from replay.core.canonical import canonical_bytes, digest
 from replay.core.determinism import derive_seed
-from replay.core.errors import InputError, MissError
+from replay.core.errors import InputError, MissError, RecordMissError, UpstreamError
 from replay.core.keys import call_key
 from replay.core.prompts import Prompt, parse_prompt
 from replay.core.protocols import ChatModel
@@ -105,7 +105,8 @@ class ModelSimulator:
     def simulate(self, request: CallRequest, *, occurrence: int) -> ApiAnswer | SimulationFailure | None:
         """Make up the answer to a call, or say why there is none; None when the model has nothing to say.
 
-        Errors:  DamagedError and ModelError of the stores and the model, as they are.
+        Errors:  DamagedError and ModelError of the stores and the model, as they are; UpstreamError when a
+                 remote model failed to answer, which is nothing that it said.
         """
         examples = self._examples.choose(request.tool)
         meta = {"simulator": self.identity, "examples": [example.key for example in examples]}
@@ -114,6 +115,8 @@ class ModelSimulator:
             seed = derive_seed(self._seed, Role.SIMULATOR.value, call_key(request), occurrence)
             chat = self._ask(request, examples, schema)
             completion = self._model.complete(chat, seed=seed, trial=occurrence)
+        except RecordMissError as error:
+            raise UpstreamError(error.what) from None
         except MissError:
             return None
         except InputError as error:

@@ -21,6 +21,7 @@ from replay.evaluate.judge import ModelJudge
 from replay.llm.judges import JudgeChain, RecordedJudge, RecordingJudge
 from replay.llm.local import LocalModel
 from replay.llm.recorded import ChainedModels, RecordedModel, RecordingModels
+from replay.llm.remote import AnsweringModel
 from replay.llm.scripted import ScriptedCandidate
 from replay.store.hiding import HidingStore, is_made_by_model, is_recorded_of
 from replay.store.layers import LayeredStore
@@ -248,9 +249,9 @@ class _Workshop:
             return recorded
         if speaker.remote is not None and self._upstreams is not None:
             remote = self._upstreams.model(speaker.remote, identity)
-            return ChainedModels(
-                recorded, RecordingModels(remote, pending, keep_errors=self._plan.keep_errors)
-            )
+            if self._plan.keep_errors:
+                return ChainedModels(recorded, RecordingModels(remote, pending, keep_errors=True))
+            return ChainedModels(recorded, RecordingModels(AnsweringModel(remote), pending))
         if speaker.model is None:
             return recorded
         local = LocalModel(identity, self._pool.get(speaker.model), meter=meter)

@@ -12,7 +12,7 @@ from replay.core.types import Json
 from tests.cli.test_recording import Site
 from tests.support.commands import Answered, run_command
 from tests.support.data import CHECKOUT
-from tests.support.remote_minds import answer_as_asked
+from tests.support.remote_minds import answer_as_asked, role_of
 from tests.support.scripts import UNRECORDED
 from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply, run_upstream
 
@@ -186,12 +186,64 @@ def test_a_remote_judge_is_asked(site: Site) -> None:
     assert {"new": 2 * len(site.fake.asked)} == document["recorded"]
 
 
-def test_a_failure_of_the_model_is_not_recorded(site: Site) -> None:
-    """The episode ends unscored; a later run asks again."""
-    site.fake.says(PATH, answer_json({"error": {"message": "overloaded"}}, status=503))
-    answered = site.run("--candidate", "remote:gpt")
-    assert {} == answered.document["recorded"]
-    assert answered.document["stops"] != {"finished": 1} or answered.document["scored"] == 0
+FAILURES = {
+    "server-error": answer_json({"error": {"message": "overloaded"}}, status=503),
+    "unauthorized": answer_json({}, status=401),
+    "cut-body": raw_reply(b'{"choices": [{"mess', length=500),
+    "answer": answer_json({"choices": []}),
+    "timeout": Reply((b"HTTP/1.1 200 OK\r\n", b"content-length: 2\r\n\r\n{}"), 0.7),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", FAILURES)
+@pytest.mark.parametrize(
+    ("role", "missed"),
+    [
+        ("candidate", "candidate-miss"),
+        ("simulator", "tool-miss"),
+        ("judge", "judge-miss"),
+        ("user", "user-miss"),
+    ],
+)
+def test_a_failure_of_the_model_scores_nobody(site: Site, kind: str, role: str, missed: str) -> None:
+    """In any role it is a miss by name, exit 7; nothing of it is recorded, and a new run asks again."""
+    describe(site, "timeout_s = 0.3\n")
+    reply, broken = FAILURES[kind], [True]
+
+    def answer(asked: Asked) -> Reply:
+        return reply if broken[0] and role_of(asked.json) == role else answer_as_asked(asked)
+
+    site.fake.answers(PATH, answer)
+    first = play_roles(site, "run", has_user=role == "user")
+    assert (7, {missed: 1}) == (first.code, first.document["unscored"])
+    if role in ("candidate", "user"):
+        line = json.loads((site.folder / "run" / "trajectories.jsonl").read_text())
+        assert f"the remote model 'gpt' gave no answer: {kind}" in line["stop_detail"]
+    broken.clear()
+    broken.append(False)
+    overlay = site.folder / "run" / "overlay"
+    more = ("--overlay", overlay) if overlay.exists() else ()
+    again = play_roles(site, "again", *more, has_user=role == "user")
+    assert (0, {}, {"finished": 1}) == (again.code, again.document["unscored"], again.document["stops"])
+
+
+def play_roles(site: Site, out: str, *words: str | Path, has_user: bool) -> Answered:
+    """Play one task with the remote model in every role."""
+    roles = ("--candidate", "--user-model") if has_user else ("--candidate", "--simulator", "--judge-model")
+    named = [word for role in roles for word in (role, "remote:gpt")]
+    if not has_user:
+        return site.run(*named, *words, out=out)
+    live = ("--mode", "record", "--upstream", site.folder / "upstreams.toml", "--out", site.folder / out)
+    chosen = ("--select", "ask_then_remove", "--home", site.stores, "--json")
+    return run_command("run", "toolsandbox-mini", *named, *live, *chosen, *words)
+
+
+def test_a_failure_is_recorded_on_request(site: Site) -> None:
+    """With --keep-errors it is what the model said, and counts."""
+    site.fake.says(PATH, FAILURES["server-error"])
+    answered = site.run("--candidate", "remote:gpt", "--keep-errors")
+    assert ({"new": 1}, {}) == (answered.document["recorded"], answered.document["unscored"])
 
 
 def test_a_strict_run_reads_what_the_remote_model_said(site: Site) -> None:

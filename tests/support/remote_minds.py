@@ -11,7 +11,7 @@ from replay.core.types import Json
 from tests.support.engines import fill, sample
 from tests.support.upstream import Asked, Reply, answer_json, raw_reply
 
-__all__ = ["answer_as_asked", "reply_with"]
+__all__ = ["answer_as_asked", "reply_with", "role_of"]
 
 _END = "end_conversation"
 
@@ -20,6 +20,15 @@ def answer_as_asked(asked: Asked) -> Reply:
     """Answer one request of any role."""
     body = asked.json
     return reply_with(_compose(body), is_streamed=bool(body.get("stream")))
+
+
+def role_of(body: Json) -> str:
+    """Tell whom a request speaks to, by its tools and the form of its answer."""
+    if "response_format" in body:
+        named = body["response_format"]["json_schema"]["schema"].get("properties", {})
+        return "simulator" if "error" in named else "judge"
+    tools = {tool["function"]["name"] for tool in body.get("tools", ())}
+    return "candidate" if tools - {_END} else "user"
 
 
 def reply_with(message: Json, *, is_streamed: bool) -> Reply:

@@ -17,6 +17,9 @@ from tests.support.data import CHECKOUT
 from tests.support.engines import FINDER, LEFT, OPENED, PATIENT, SIGN
 from tests.support.servers import Served, request_for, serving
 
+# A server over a thawed archive takes its time.
+pytestmark = pytest.mark.slow
+
 BASE = CHECKOUT / "snapshots" / f"{MINI}.replay"
 CHAT, TEXT = "/v1/chat/completions", "/v1/completions"
 MODEL = "parrot"
@@ -143,7 +146,6 @@ def test_options_that_are_left_out_do_not_matter_to_a_record(recorded: tuple[Jso
     assert ("replay_miss", "logprobs") == told(logprobs=True, stop=[" says"])
 
 
-@pytest.mark.slow
 def test_equal_requests_are_recorded_once(home: Path, tmp_path: Path) -> None:
     """Sixteen clients at once have one answer, of which one record is new; another seed is another."""
     with serving(record(home, tmp_path / "out", MODEL)) as served:
