@@ -188,6 +188,8 @@ def _check(request: ServeRequest, file: str) -> None:
             else "--out FOLDER, where answers are written"
         )
         raise UsageError("a recording server is not whole", where="--mode record", expected=missing)
+    elif request.log and Path(request.log).resolve() == Path(request.out).resolve():
+        raise UsageError("--log and --out name one folder", where=request.out, expected="a folder for each")
     elif request.workers != 1:
         raise UsageError(
             "one process records: its overlay has one writer", where="--workers", expected="--workers 1"

@@ -6,6 +6,7 @@ gets what a replay will give. A failure is passed on as what it is and is no ans
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -29,7 +30,7 @@ from replay.tools.upstreams import Upstream, read_sent_always
 from replay.wiring.serving_exchanges import Services, Visit, found_answer
 from replay.wiring.upstreams import open_asker
 
-__all__ = ["RecordingExchanges", "live_request"]
+__all__ = ["RecordingExchanges", "check_answer", "live_request"]
 
 _BETWEEN: Final = frozenset(
     {"connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "expect", "host"}
@@ -92,7 +93,7 @@ class RecordingExchanges:
         cookies: list[tuple[str, str]] = []
         try:
             said = asker.send(live_request(asked, asker.upstream))
-            _check_status(said, asker.upstream.name)
+            check_answer(said, asker.upstream.name)
             answer, cookies = (
                 _redirect_here(said, asker.upstream, asked.upstream),
                 _cookies(said, asked.upstream),
@@ -158,12 +159,30 @@ def _redirect_here(answer: HttpAnswer, upstream: Upstream, name: str) -> HttpAns
     return msgspec.structs.replace(answer, headers=tuple((n, settle(n, v)) for n, v in answer.headers))
 
 
-def _check_status(answer: HttpAnswer, upstream: str) -> None:
-    """Tell refused credentials and broken protocols from answers; 404 and its like are what an API says."""
+def check_answer(answer: HttpAnswer, upstream: str) -> None:
+    """Tell refused credentials, broken protocols and cut bodies from answers; 404 is what an API says."""
     if answer.status in _UNAUTHORIZED:
         raise LiveFailureError("unauthorized", f"status {answer.status}", upstream, answer)
     if answer.status < 200:
         raise LiveFailureError("protocol", f"status {answer.status}", upstream, answer)
+    if _is_cut_json(answer):
+        # Its length was announced too short: on the wire the answer was whole.
+        raise LiveFailureError("cut-body", "the body ends before its JSON does", upstream)
+
+
+def _is_cut_json(answer: HttpAnswer) -> bool:
+    """Tell JSON that stops in the middle from what is JSON in its own way (NaN, several lines, nothing)."""
+    kind = dict(answer.headers).get("content-type", "").partition(";")[0].strip().lower()
+    text = answer.body.decode("utf-8", "replace").rstrip()
+    if not text or answer.cuts or (kind != "application/json" and not kind.endswith("+json")):
+        return False
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return error.pos >= len(text) or error.msg.startswith("Unterminated")
+    except RecursionError:
+        return False
+    return False
 
 
 def _show_failure(failure: LiveFailureError, secrets: Secrets) -> HttpAnswer:

@@ -173,6 +173,7 @@ def test_a_failure_is_passed_on_and_never_an_answer(site: Site) -> None:
         "/broken": (answer_json({"oops": 1}, status=500), 500, "server-error"),
         "/slow": (split(answer_json({}), at=b"{", pause_s=2), 504, "timeout"),
         "/cut": (whole, 502, "cut-body"),
+        "/short": (raw_reply(b'{"a": "whole"}', length=9), 502, "cut-body"),
         "/no-http": (Reply((b"nothing of the kind\r\n\r\n",)), 502, "protocol"),
         "/who": (answer_json({"who": "?"}, status=401), 401, "unauthorized"),
     }
