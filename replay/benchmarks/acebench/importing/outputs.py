@@ -19,6 +19,7 @@ import msgspec
 
 from replay.benchmarks.acebench.importing.source import MAX_FILE_BYTES, Faults
 from replay.benchmarks.acebench.records import AGENT, LANGUAGES, task_id
+from replay.benchmarks.plain_files import plain_status
 from replay.core.canonical import parse_json
 from replay.core.determinism import temporary_name
 from replay.core.errors import CanonicalError, InputError, LimitError, StoreError
@@ -115,28 +116,28 @@ def write_outputs(outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form
 
 
 def _files(path: Path) -> list[Path]:
-    if path.is_file():
-        return [path]
-    if not path.is_dir():
+    if not path.exists():
         raise InputError("no such file or folder", where=path.name, expected=_EXPECTED)
-    return sorted(
-        file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file() and _is_result(file)
-    )
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if not file.is_dir() and _is_result(file))
 
 
 def _is_result(file: Path) -> bool:
     """Leave out what upstream writes beside results."""
-    return not file.name.endswith(("_score.json", "_process.json"))
+    return file.suffix in _SUFFIXES and not file.name.endswith(("_score.json", "_process.json"))
 
 
 def _read_lines(root: Path, file: Path, faults: Faults) -> list[_Line]:
     shown = file.relative_to(root).as_posix() if file != root else file.name
-    if file.stat().st_size > MAX_FILE_BYTES:
-        raise LimitError(
-            f"a file of {file.stat().st_size} bytes", where=shown, expected=f"at most {MAX_FILE_BYTES}"
-        )
     try:
+        size = plain_status(file, follow=True).st_size
+        if size > MAX_FILE_BYTES:
+            raise LimitError(f"a file of {size} bytes", where=shown, expected=f"at most {MAX_FILE_BYTES}")
         text = file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        faults.add(f"cannot be read: {error.strerror}", where=shown, expected="a readable file")
+        return []
     except UnicodeDecodeError as error:
         faults.add(f"not UTF-8 at byte {error.start}", where=shown, expected="UTF-8 text")
         return []

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from replay.benchmarks.acebench.records import CATEGORIES, LANGUAGES
+from replay.benchmarks.plain_files import is_named, plain_status
 from replay.core.canonical import parse_json
 from replay.core.errors import CanonicalError, InputError
 from replay.core.protocols import SourceFile
@@ -89,7 +90,7 @@ class Source:
 
     def categories(self, language: str) -> tuple[str, ...]:
         """Categories that have an input file, in the benchmark's order."""
-        return tuple(name for name in CATEGORIES if (self.root / self.input_file(language, name)).is_file())
+        return tuple(name for name in CATEGORIES if is_named(self.root / self.input_file(language, name)))
 
     def input_file(self, language: str, category: str) -> str:
         """Path of the inputs of a category."""
@@ -123,7 +124,7 @@ class Source:
         """Read a file as UTF-8 and account for it; empty (and a fault) when it cannot be read."""
         path = self.root / relative
         try:
-            if path.stat().st_size > MAX_FILE_BYTES:
+            if plain_status(path).st_size > MAX_FILE_BYTES:
                 limit = f"at most {MAX_FILE_BYTES} bytes"
                 self.faults.add("a file that is too large", where=relative, expected=limit)
                 return ""

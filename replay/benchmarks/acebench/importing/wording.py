@@ -10,8 +10,9 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from replay.benchmarks.acebench.importing.source import MAX_FILE_BYTES, Source
+from replay.benchmarks.acebench.importing.source import Source
 from replay.benchmarks.acebench.records import AGENT, SPECIAL
+from replay.benchmarks.plain_files import is_named
 
 __all__ = ["WordingBook", "read_constants"]
 
@@ -49,7 +50,7 @@ class WordingBook:
             for file in files:
                 relative = f"{_FOLDER}/{file}"
                 path = source.root / relative
-                if path.is_file() and path.stat().st_size <= MAX_FILE_BYTES:
+                if is_named(path):
                     self._texts.setdefault(category, {}).update(_read(source, relative))
 
     @property

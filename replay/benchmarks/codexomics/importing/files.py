@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from replay.benchmarks.plain_files import plain_status
 from replay.core.canonical import parse_json
 from replay.core.errors import CanonicalError, InputError
 from replay.core.protocols import SourceFile
@@ -53,14 +54,11 @@ class Folder:
         self._records: dict[str, int] = {}
         self._digests: dict[str, str] = {}
         self._licences: dict[str, str] = {}
-        for path in sorted(p for p in root.rglob("*") if p.suffix in _SUFFIXES and p.is_file()):
+        for path in sorted(p for p in root.rglob("*") if p.suffix in _SUFFIXES):
             self._read(root, path)
 
     def _read(self, root: Path, path: Path) -> None:
         name = path.relative_to(root).as_posix()
-        if path.is_symlink():
-            self.ignored.append(name)
-            return
         data = _read_bytes(path, name)
         document = read_lines(data, name) if path.suffix == ".jsonl" else read_document(data, name)
         kind = kind_of(document)
@@ -177,17 +175,19 @@ def read_lines(data: bytes, name: str) -> list[Json]:
 
 def load_file(path: Path, name: str) -> Document:
     """Read one file of outside, by its suffix: JSON lines or one JSON text."""
-    data = _read_bytes(path, name)
+    data = _read_bytes(path, name, follow=True)
     return read_lines(data, name) if path.suffix == ".jsonl" else read_document(data, name)
 
 
-def _read_bytes(path: Path, name: str) -> bytes:
+def _read_bytes(path: Path, name: str, *, follow: bool = False) -> bytes:
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
+        if plain_status(path, follow=follow).st_size > MAX_FILE_BYTES:
             raise InputError("file too large", where=name, expected=f"at most {MAX_FILE_BYTES} bytes")
         return path.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", where=name) from None
+        raise InputError(
+            f"cannot be read: {error.strerror}", where=name, expected="a readable file"
+        ) from None
 
 
 def _is_test(value: Json) -> bool:

@@ -34,10 +34,10 @@ def read_outputs(path: Path, tasks: Mapping[str, Task]) -> tuple[Output, ...]:
     """
     if not path.exists():
         raise InputError("no such file or folder", where=path.name, expected=_EXPECTED)
-    files = [path] if path.is_file() else sorted(p for p in path.rglob("*.json*") if p.is_file())
+    files = sorted(p for p in path.rglob("*.json*") if not p.is_dir()) if path.is_dir() else [path]
     found: list[Output] = []
     for file in files:
-        name = file.name if path.is_file() else file.relative_to(path).as_posix()
+        name = file.relative_to(path).as_posix() if path.is_dir() else file.name
         if file.suffix in (".json", ".jsonl") and not name.endswith(".partial.json"):
             found += document_outputs(load_file(file, name), name, tasks)
     if not found:

@@ -7,12 +7,12 @@ a copy of it is given. Faults are collected with file, record and JSON path, and
 from __future__ import annotations
 
 import hashlib
-import stat
 from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
 
+from replay.benchmarks.plain_files import is_named, plain_status
 from replay.core.canonical import parse_json
 from replay.core.errors import CanonicalError, InputError
 from replay.core.protocols import SourceFile
@@ -40,7 +40,7 @@ class Checkout:
             what = "not a folder" if source.exists() else "no such folder"
             raise InputError(what, where=source.name, expected=_EXPECTED, next_step="check the path")
         places = [source, source / "dataset"]
-        found = [place for place in places if (place / mark).is_file()]
+        found = [place for place in places if is_named(place / mark)]
         if not found:
             raise InputError(
                 f"nothing of MetaTool in this folder: no {mark}", where=source.name, expected=_EXPECTED
@@ -54,21 +54,19 @@ class Checkout:
     def names(self, folder: str) -> tuple[str, ...]:
         """JSON files of a folder, sorted; empty when it is not there."""
         place = self._root / folder
-        return tuple(sorted(f"{folder}/{path.name}" for path in place.glob("*.json") if path.is_file()))
+        return tuple(sorted(f"{folder}/{path.name}" for path in place.glob("*.json")))
 
     def has(self, name: str) -> bool:
         """Tell whether a file is there."""
-        return (self._root / name).is_file()
+        return is_named(self._root / name)
 
     def read(self, name: str) -> bytes | None:
         """Read one file and account for it; None, and a fault, when it cannot be read."""
         path = self._root / name
         try:
-            status = path.lstat()
-            if not stat.S_ISREG(status.st_mode):
-                return self._refuse("not a plain file; links are not followed", name)
-            if status.st_size > MAX_FILE_BYTES:
-                return self._refuse(f"{status.st_size} bytes, more than {MAX_FILE_BYTES}", name)
+            size = plain_status(path).st_size
+            if size > MAX_FILE_BYTES:
+                return self._refuse(f"{size} bytes, more than {MAX_FILE_BYTES}", name)
             data = path.read_bytes()
         except OSError as error:
             return self._refuse(f"cannot be read: {error.strerror}", name)

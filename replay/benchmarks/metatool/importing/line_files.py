@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from replay.benchmarks.plain_files import plain_status
 from replay.core.errors import InputError, LimitError
 from replay.core.types import Json
 
@@ -19,7 +20,7 @@ MAX_OUTPUT_BYTES: Final = 512 << 20
 def read_text(path: Path) -> str:
     """Read a file of outputs, with or without a byte order mark. Raises InputError or LimitError."""
     try:
-        size = path.stat().st_size
+        size = plain_status(path, follow=True).st_size
         if size > MAX_OUTPUT_BYTES:
             raise LimitError(
                 f"a file of {size} bytes", where=path.name, expected=f"at most {MAX_OUTPUT_BYTES} bytes"

@@ -92,7 +92,7 @@ def outcome_of(output: Output, task: Task) -> Json:
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        return [file for file in sorted(path.rglob("*")) if file.suffix in _SUFFIXES and file.is_file()]
+        return [file for file in sorted(path.rglob("*")) if file.suffix in _SUFFIXES and not file.is_dir()]
     if not path.exists():
         raise InputError("no such file or folder", where=path.name, expected=_EXPECTED)
     return [path]

@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
+from replay.benchmarks.plain_files import plain_status
 from replay.benchmarks.stabletoolbench.faults import Faults
 from replay.core.canonical import parse_json
 from replay.core.errors import CanonicalError, InputError
@@ -77,7 +78,7 @@ class SourceTree:
         """Read a file's bytes and account for them; None (and a fault) when it cannot be read."""
         path = self._root / os.fsdecode(relative.encode())
         try:
-            size = path.stat().st_size
+            size = plain_status(path, follow=True).st_size
             if size > MAX_FILE_BYTES:
                 limit = f"at most {MAX_FILE_BYTES} bytes"
                 faults.add(f"file of {size} bytes", file=relative, expected=limit)

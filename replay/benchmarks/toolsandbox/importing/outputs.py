@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from replay.benchmarks.plain_files import is_named, plain_status
 from replay.benchmarks.toolsandbox.importing.source import MAX_FILE_BYTES
 from replay.benchmarks.toolsandbox.records import Failure, make_outcome, read_ending
 from replay.core.canonical import parse_json
@@ -40,7 +41,7 @@ def read_outputs(path: Path, tasks: Mapping[str, Task]) -> tuple[Output, ...]:
     """
     if path.is_dir():
         found = list(_read_folder(path))
-    elif not path.is_file():
+    elif not path.exists():
         raise InputError("no such file or folder", where=path.name, expected=_EXPECTED)
     elif path.suffix == ".jsonl":
         found = list(_read_lines(path))
@@ -97,7 +98,7 @@ def _context_output(
 
 
 def _read_summary(file: Path) -> dict[str, Json]:
-    if not file.is_file():
+    if not is_named(file):
         return {}
     data = _read_json(file)
     results = data.get("per_scenario_results") if isinstance(data, dict) else None
@@ -142,10 +143,13 @@ def _read_json(file: Path) -> Json:
 
 
 def _read_text(file: Path) -> str:
-    if file.stat().st_size > MAX_FILE_BYTES:
-        raise LimitError(f"more than {MAX_FILE_BYTES} bytes", where=file.name)
     try:
+        if plain_status(file, follow=True).st_size > MAX_FILE_BYTES:
+            raise LimitError(f"more than {MAX_FILE_BYTES} bytes", where=file.name)
         return file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        what = f"cannot be read: {error.strerror}"
+        raise InputError(what, where=file.name, expected="a readable file") from None
     except UnicodeDecodeError as error:
         raise InputError(f"no UTF-8: {error}", where=file.name, expected="UTF-8 JSON") from None
 

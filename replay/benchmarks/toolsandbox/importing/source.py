@@ -8,6 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from replay.benchmarks.plain_files import is_named, plain_status
 from replay.core.canonical import parse_json
 from replay.core.errors import CanonicalError, InputError
 from replay.core.protocols import SourceFile
@@ -37,18 +38,25 @@ class Dump:
 
     def has(self, name: str) -> bool:
         """Tell whether a file is there."""
-        return (self._root / name).is_file()
+        return is_named(self._root / name)
 
     def read(self, name: str) -> Json:
         """Read one JSON file. Raises InputError when it is absent, too large or no JSON."""
         path = self._root / name
-        if not path.is_file():
+        if not self.has(name):
             raise InputError(
                 f"no file {name}", where=self._root.name, expected="a dump of ToolSandbox scenarios"
             )
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise InputError(f"more than {MAX_FILE_BYTES} bytes", where=name, expected="a dump of scenarios")
-        data = path.read_bytes()
+        try:
+            if plain_status(path).st_size > MAX_FILE_BYTES:
+                raise InputError(
+                    f"more than {MAX_FILE_BYTES} bytes", where=name, expected="a dump of scenarios"
+                )
+            data = path.read_bytes()
+        except OSError as error:
+            raise InputError(
+                f"cannot be read: {error.strerror}", where=name, expected="a readable file"
+            ) from None
         self._sources[name] = SourceFile(
             path=name,
             digest=f"sha256:{hashlib.sha256(data).hexdigest()}",
