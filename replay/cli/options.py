@@ -98,7 +98,9 @@ Options = Annotated[
 Candidate = Annotated[
     str,
     typer.Option(
-        help="Recorded name, model:NAME, model:FILE.gguf, remote:NAME, scripted:FILE, or outputs:PATH."
+        help="Recorded name, model:NAME, model:FILE.gguf, remote:NAME, scripted:FILE, or outputs:PATH. A "
+        "recorded one brings the protocol and options that it was recorded with; a model that answers itself "
+        "has the benchmark's own, and what --protocol, --rules, --seed and --option say."
     ),
 ]
 SimulatorModel = Annotated[

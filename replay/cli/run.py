@@ -157,7 +157,7 @@ def _show(report: RunReport, screen: Screen) -> None:
 
 
 def _settings(report: RunReport) -> Iterator[str]:
-    """Tell what was played by: a recorded candidate, or a model of its name, brings its own along."""
+    """Tell what was played by: a recorded candidate brings its own along."""
     settings = report.manifest.inputs.settings
     yield f"settings   protocol {settings.protocol or 'none'}, rules {settings.rules}, seed {settings.seed}"
     if settings.options:

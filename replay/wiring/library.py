@@ -17,7 +17,7 @@ import msgspec
 
 from replay.core.determinism import temporary_name
 from replay.core.errors import DamagedError, FormatError, InputError, StoreError
-from replay.core.protocols import KnownDifference
+from replay.core.protocols import KnownDifference, Settings
 from replay.core.types import Digest, Json, Output, Record, Task, ToolSpec
 from replay.store.archive.manifest import ArchiveManifest
 from replay.store.archive.reader import read_manifest
@@ -50,6 +50,11 @@ class CandidateRow(Record, frozen=True, kw_only=True):
     seed: int = 0
     options: Json = None
     rules: str = "compat"
+
+    @property
+    def settings(self) -> Settings:
+        """What it was recorded with."""
+        return Settings(protocol=self.protocol, rules=self.rules, options=self.options, seed=self.seed)
 
 
 class JudgeRow(Record, frozen=True, kw_only=True):

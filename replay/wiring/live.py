@@ -110,7 +110,8 @@ class _Answering:
         # Open for a moment only: the run opens the same store itself.
         self._paths, _ = locate_stores(archive, home=place.home)
         with open_library(self._paths) as library:
-            self._recorded = library.candidates()[expected.candidate].identity
+            self._row = library.candidates()[expected.candidate]
+        self._recorded = self._row.identity
         wish = ModelWish(home=place.home, jobs=place.jobs, threads=machine.threads)
         self._plan = find_models(machine.finder, wish)(expected.candidate)
 
@@ -124,11 +125,16 @@ class _Answering:
         return replace(made, seconds=watch.elapsed_s())
 
     def _play(self, request: RunRequest) -> LiveRun:
-        """Play the whole run again and compare each answer, and the root."""
+        """Play the whole run again, under its recorded settings, and compare each answer, and the root."""
+        settings = self._row.settings
         report = execute_run(
             replace(
                 request,
                 candidate=f"model:{request.candidate}",
+                protocol=request.protocol or settings.protocol,
+                rules=request.rules or settings.rules,
+                seed=settings.seed if request.seed is None else request.seed,
+                options={**(settings.options or {}), **request.options},
                 user_model=_as_model(request.user_model),
                 simulator_model=_as_model(request.simulator_model),
                 judge_model=_as_model(request.judge_model),

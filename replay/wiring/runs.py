@@ -28,7 +28,7 @@ from replay.wiring.library import Library, LibraryPaths, find_archive, locate_st
 from replay.wiring.modes import STRICT
 from replay.wiring.overlays import OVERLAY, digest_overlay, open_sink
 from replay.wiring.requests import RunRequest
-from replay.wiring.sources import CandidatePlan, identify_makers, models_in_use
+from replay.wiring.sources import MODEL, REMOTE, CandidatePlan, identify_makers, models_in_use
 from replay.wiring.summaries import RunSummary, summarize_run
 from replay.wiring.upstreams import JOURNAL
 from replay.wiring.workers import WorkPlan, read_reference, worker_spec
@@ -187,14 +187,12 @@ def _refuse_contradictions(request: RunRequest) -> None:
 
 
 def _settings(request: RunRequest, library: Library, candidate: CandidatePlan) -> Settings:
-    """What was recorded with the candidate, overridden by what the user named."""
-    row = library.candidates().get(candidate.name)
-    recorded = row is not None and row.identity == candidate.identity
-    base = (
-        Settings(protocol=row.protocol, rules=row.rules, options=row.options, seed=row.seed)
-        if row is not None and recorded
-        else Settings()
-    )
+    """What was recorded with the candidate, overridden by what the user named.
+
+    A model that answers itself takes the benchmark's own: bounds that another run had are not its bounds.
+    """
+    row = None if candidate.kind in {MODEL, REMOTE} else library.candidates().get(candidate.name)
+    base = Settings() if row is None or row.identity != candidate.identity else row.settings
     merged = {**(base.options or {}), **request.options}
     return replace(
         base,

@@ -114,6 +114,15 @@ def test_a_run_comes_out_again_live_and_strictly(site: Site, protocol: str) -> N
     assert {} == again.recorded
 
 
+def test_a_live_model_has_its_own_settings_and_a_recorded_one_those_it_had(site: Site) -> None:
+    """Bounds of a recorded run are not taken over by whoever asks the model of that name."""
+    site.play("first", options={"max_steps": 2})
+    layer = site.freeze("first")
+    strict, live = site.strict(layer), site.play("live", archive=str(layer), bases=(str(ARCHIVE),))
+    bounds = [(report.manifest.inputs.settings.options or {})["max_steps"] for report in (strict, live)]
+    assert [2, 12] == bounds
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_two_jobs_give_the_run_of_one(site: Site, protocol: str) -> None:
