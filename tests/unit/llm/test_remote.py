@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from replay.core.errors import UpstreamError
+from replay.core.errors import RecordMissError, UpstreamError
 from replay.core.logprobs import NO_CHANCE, read_logprobs
 from replay.core.types import ChatRequest, Completion, Json, Message, Role, Sampling, ToolCall, ToolSpec
-from replay.llm.remote import RemoteModel, describe_remote, request_body
+from replay.llm.remote import AnsweringModel, RemoteModel, describe_remote, request_body
 from replay.store.journal import Journal
 
 WEATHER = ToolSpec(name="weather", description="Tell it.", parameters={"type": "object", "properties": {}})
@@ -298,3 +298,18 @@ def test_log_probabilities_may_be_an_option_of_the_upstream() -> None:
     found = read_logprobs(complete(wire, options={"logprobs": True, "top_logprobs": 2}).detail)
     assert found is not None
     assert (2, 2) == (found.top, wire.sent[0]["top_logprobs"])
+
+
+def test_a_failure_is_a_miss_where_only_answers_are_taken() -> None:
+    """With the kind by name and what is wanted; an answer passes, a refusal is one."""
+    identity = describe_remote("m", "gpt-x", None)
+    failing = AnsweringModel(RemoteModel(identity, Wire(fails="timeout: no whole answer in 3 s")))
+    with pytest.raises(
+        RecordMissError, match="'m' gave no answer: timeout: no whole answer in 3 s"
+    ) as caught:
+        failing.complete(chat(), seed=7, trial=0)
+    want = caught.value.want
+    assert isinstance(want, dict)
+    assert ("completion", 7) == (want["kind"], want["request"]["seed"])
+    refusing = AnsweringModel(RemoteModel(identity, Wire(choice({"refusal": "No."}, "content_filter"))))
+    assert "refused" == refusing.complete(chat(), seed=7, trial=0).finish
