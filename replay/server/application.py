@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from replay.core.types import Json
 from replay.server.counters import Counters
 from replay.server.gate import Bounds, Gate
+from replay.server.known import Header
+from replay.server.virtual_api import Virtual
 from replay.server.wire import send_answer, send_json
 
 __all__ = ["make_application"]
@@ -46,9 +48,23 @@ class _Routes:
     ) -> None:
         self._exact = {path: app for path, app in routes.items() if not path.endswith("/")}
         self._below = tuple((path, app) for path, app in sorted(routes.items()) if path.endswith("/"))
+        self._recalls = {
+            path.encode(): app.recall for path, app in self._exact.items() if isinstance(app, Virtual)
+        }
         self._counters = counters
         self._health = dict(health)
         self._check = check
+
+    @property
+    def recalled(self) -> tuple[bytes, ...]:
+        """Raw paths of the routes that know answers by heart."""
+        return tuple(self._recalls)
+
+    def recall(self, path: bytes, headers: Sequence[Header], body: bytes) -> bytes | None:
+        """Ask the route of a path. Raises what `check` raises."""
+        if self._check is not None:
+            self._check()
+        return self._recalls[path](headers, body)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from replay.core.errors import InputError, ReplayError
 from replay.server.counters import Counters
+from replay.server.known import WHOLE, Header, Recalls
+from replay.server.patience import Patience
 from replay.server.wire import RefusalError, header_of, send_json
 
 __all__ = ["LOOPBACK_NAMES", "Bounds", "Gate"]
@@ -16,6 +19,7 @@ __all__ = ["LOOPBACK_NAMES", "Bounds", "Gate"]
 LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 """Names by which a client on this machine may call the server."""
 
+_TOO_LONG: Final = 413
 _BUSY: Final = [(b"retry-after", b"1")]
 _CLOSE: Final = [(b"connection", b"close")]
 
@@ -29,7 +33,8 @@ class Bounds(NamedTuple):
     max_requests: int = 256
     """How many may be in work at once."""
     read_timeout_s: float = 30.0
-    """How long the next part of a body may take; a client that stops in the middle gives up its place."""
+    """How long a client may take to send the next part of a body, or to take the next part of an answer; one
+    that stops in the middle gives up its place."""
 
 
 class Gate:
@@ -43,7 +48,11 @@ class Gate:
         self._hosts = frozenset(host.lower().encode() for host in bounds.hosts)
         self._max_requests = bounds.max_requests
         self._read_timeout_s = bounds.read_timeout_s
+        self._patience = Patience(bounds.read_timeout_s)
         self._running = 0
+        given: object = app
+        self._recaller = given if isinstance(given, Recalls) else None
+        self._recalled: frozenset[bytes] = frozenset(self._recaller.recalled if self._recaller else ())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -66,6 +75,24 @@ class Gate:
         finally:
             self._running -= 1
 
+    @property
+    def recalled(self) -> Collection[bytes]:
+        """Raw paths for which answers are known by heart."""
+        return self._recalled
+
+    def recall(self, path: bytes, headers: Sequence[Header], body: bytes) -> bytes | None:
+        """Give an answer that is known by heart; None sends the request the long way, which says why."""
+        host = next((value for name, value in headers if name == b"host"), None)
+        if self._recaller is None or self._running >= self._max_requests or not self._is_ours(host):
+            return None
+        try:
+            answer = self._recaller.recall(path, headers, body)
+        except ReplayError:
+            return None
+        if answer is not None:
+            self._counters.add("requests")
+        return answer
+
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = False
 
@@ -75,7 +102,8 @@ class Gate:
             await send(message)
 
         try:
-            await self._app(scope, self._in_time(receive), send_on)
+            is_whole = WHOLE in scope.get("extensions", ())
+            await self._app(scope, receive if is_whole else self._in_time(receive), send_on)
         except asyncio.CancelledError:
             # Only a stop cancels, once its grace is over.
             self._counters.add("failed")
@@ -84,7 +112,7 @@ class Gate:
             await send_json(send, {"detail": "the server stopped first"}, status=503, headers=_CLOSE)
         except RefusalError as refusal:
             self._counters.add("refused")
-            headers = _CLOSE if refusal.status in (408, 413) else []
+            headers = _CLOSE if refusal.status == _TOO_LONG else []
             await send_json(send, {"detail": refusal.detail}, status=refusal.status, headers=headers)
         except ReplayError as error:
             is_theirs = isinstance(error, InputError)
@@ -95,6 +123,21 @@ class Gate:
             status = 400 if is_theirs else 500
             await send_json(send, {"detail": str(error), "error": error.to_json()}, status=status)
 
+    async def _cut_off(self, send: Send, *, has_started: bool) -> None:
+        """End a request whose client does not go on, or which a stop found unfinished after its grace."""
+        is_late = self._patience.ran_out()
+        self._counters.add("refused" if is_late else "failed")
+        if has_started:
+            # Half an answer is out, and whoever does not take the rest gets no more of it.
+            if is_late:
+                return
+            raise asyncio.CancelledError
+        if is_late:
+            body, status = {"detail": f"nothing of the body came for {self._read_timeout_s:g} seconds"}, 408
+        else:
+            body, status = {"detail": "the server stopped first"}, 503
+        await send_json(send, dict(body), status=status, headers=_CLOSE)
+
     def _in_time(self, receive: Receive) -> Receive:
         """Receive a body in time; what comes behind it, which is that the client left, may take long."""
         is_whole = False
@@ -103,12 +146,11 @@ class Gate:
             nonlocal is_whole
             if is_whole:
                 return await receive()
+            waiting = self._patience.begin()
             try:
-                async with asyncio.timeout(self._read_timeout_s):
-                    message = await receive()
-            except TimeoutError:
-                detail = f"nothing of the body came for {self._read_timeout_s:g} seconds"
-                raise RefusalError(408, detail) from None
+                message = await receive()
+            finally:
+                self._patience.end(waiting)
             is_whole = not message.get("more_body", False)
             return message
 

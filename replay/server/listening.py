@@ -6,7 +6,9 @@ process may do with the network.
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import importlib.util
 import ipaddress
 import signal
 import socket
@@ -14,12 +16,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Final
+from typing import Final, Literal
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from replay.core.errors import InputError, UsageError
+from replay.server.known import Recalls
 
 __all__ = ["bind", "describe", "is_loopback", "make_server", "run_server"]
 
@@ -84,6 +87,7 @@ def make_server(app: ASGIApp, *, started: Callable[[], None] | None = None) -> u
     """Make a server that is not yet running; setting its `should_exit` stops it as a signal does."""
     config = uvicorn.Config(
         app,
+        http=_choose_protocol(app),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -95,6 +99,16 @@ def make_server(app: ASGIApp, *, started: Callable[[], None] | None = None) -> u
         backlog=_BACKLOG,
     )
     return _Server(config, started)
+
+
+def _choose_protocol(app: ASGIApp) -> type[asyncio.Protocol] | Literal["auto"]:
+    """Take the protocol that asks the application what it knows by heart; it needs the parser in C."""
+    given: object = app
+    if not isinstance(given, Recalls) or importlib.util.find_spec("httptools") is None:
+        return "auto"
+    recalling = importlib.import_module("replay.server.recalling")
+    found: type[asyncio.Protocol] = recalling.RecallProtocol
+    return found
 
 
 class _Server(uvicorn.Server):

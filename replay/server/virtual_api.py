@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from starlette.types import Receive, Scope, Send
@@ -19,8 +19,9 @@ from replay.core.trajectory import CallStep, NoteStep, Step
 from replay.core.types import CallRequest, Json, Provenance, ToolCall, ToolResult
 from replay.server.counters import Counters
 from replay.server.fields import BodyFaultError, read_fields
+from replay.server.known import Header
 from replay.server.waiting import run_aside
-from replay.server.wire import header_of, read_body, send_answer, send_json, to_json
+from replay.server.wire import header_of, read_body, send_answer, send_json, to_json, write_message
 
 __all__ = [
     "MADE_HEADER",
@@ -147,6 +148,20 @@ class Virtual:
         if self._log is not None and held.step is not None:
             self._log.write(held.step, stop=held.stop, detail=held.detail)
         await send_answer(send, held.body, headers=held.headers)
+
+    def recall(self, headers: Sequence[Header], body: bytes) -> bytes | None:
+        """Give the whole HTTP answer to a POST that was answered before, or None.
+
+        Errors:  StoreError when it cannot be written down.
+        """
+        media = next((value for name, value in headers if name == b"content-type"), None)
+        held = self._kept.get((body, media))
+        if held is None:
+            return None
+        if self._log is not None and held.step is not None:
+            self._log.write(held.step, stop=held.stop, detail=held.detail)
+        self._counters.add(held.counter)
+        return write_message(held.body, headers=held.headers)
 
     async def _answer(self, fields: Mapping[str, str | dict[str, Json]]) -> _Held:
         read = self._rules.read(fields)
