@@ -47,7 +47,7 @@ def serve(
     max_body: Annotated[int, typer.Option(min=1, help="Bytes of one request.")] = 16 * 1024 * 1024,
     max_requests: Annotated[int, typer.Option(min=1, help="Requests in work at once, a worker.")] = 256,
     read_timeout: Annotated[
-        float, typer.Option(min=0.01, help="Seconds that the next part of a request may take.")
+        float, typer.Option(min=0.01, help="Seconds in which a client sends the next part, or takes it.")
     ] = 30.0,
     model: Annotated[
         list[str] | None, typer.Option(help="A local model to serve at /v1; may be repeated.")
