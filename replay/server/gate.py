@@ -99,17 +99,17 @@ class Gate:
         async def send_on(message: Message) -> None:
             nonlocal started
             started = True
-            await send(message)
+            waiting = self._patience.begin()
+            try:
+                await send(message)
+            finally:
+                self._patience.end(waiting)
 
         try:
             is_whole = WHOLE in scope.get("extensions", ())
             await self._app(scope, receive if is_whole else self._in_time(receive), send_on)
         except asyncio.CancelledError:
-            # Only a stop cancels, once its grace is over.
-            self._counters.add("failed")
-            if started:
-                raise
-            await send_json(send, {"detail": "the server stopped first"}, status=503, headers=_CLOSE)
+            await self._cut_off(send, has_started=started)
         except RefusalError as refusal:
             self._counters.add("refused")
             headers = _CLOSE if refusal.status == _TOO_LONG else []
