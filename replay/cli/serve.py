@@ -112,7 +112,7 @@ def _execute(request: ServeRequest, screen: Screen) -> int:
 
     def tell(facts: dict[str, Json]) -> None:
         screen.emit(facts)
-        screen.say(f"serving    {facts['archive']} at {facts['address']}")
+        screen.say(f"serving    {facts['archive']} at {facts['address']}, mode {facts['mode']}")
         screen.flush()
 
     report = run(request, tell=tell, note=lambda line: screen.log(f"replay: {line}"))
@@ -124,4 +124,6 @@ def _execute(request: ServeRequest, screen: Screen) -> int:
     if not report.recorded:
         screen.log("replay: nothing was recorded; what was asked for was recorded before, or it failed")
         return NOTHING_NEW_EXIT
+    base = f" --base {request.archive}" if report.has_base else ""
+    screen.say(f"freeze it  replay archive freeze {report.overlay} -o NAME.replay{base}")
     return 0

