@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replay.cli import options as opt
-from replay.cli.screen import Screen, render_table
+from replay.cli.screen import Screen, count_of, render_table
 
 if TYPE_CHECKING:
     from replay.wiring.archives import Listing
@@ -148,7 +148,7 @@ def diff(
     rows = [(item.change, item.table, item.id, item.path) for item in found.items]
     if rows:
         screen.say(render_table(("change", "table", "id", "first difference"), rows))
-    counts = f"{len(found.facts)} statements and {len(found.items)} items differ"
+    counts = f"{count_of(len(found.facts), 'statement')} and {count_of(len(found.items), 'item')} differ"
     screen.say("same" if found.is_same else counts)
     return 0 if found.is_same else 1
 

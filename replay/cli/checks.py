@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replay.cli import options as opt
-from replay.cli.screen import Screen, render_table
+from replay.cli.screen import Screen, count_of, render_table
 from replay.core.errors import UsageError
 from replay.core.types import Json
 
@@ -146,7 +146,7 @@ def export(
         run, output, RunSources(archive=archive, bases=tuple(base or ()), home=home), form=form
     )
     screen.emit({"files": [path.relative_to(output).as_posix() for path in files]})
-    screen.say(f"{len(files)} files in {output}")
+    screen.say(f"{count_of(len(files), 'file')} in {output}")
     return 0
 
 
@@ -189,7 +189,7 @@ def report_archive(
         _show_answers(checked.answers, screen)
     # An archive that the wrong people signed is whole, and not ok.
     whole = "ok" if checked.exit_code == 0 else "what was checked is as frozen, but see above"
-    screen.say(whole if report.ok else f"{len(report.findings)} findings")
+    screen.say(whole if report.ok else count_of(len(report.findings), "finding"))
     return checked.exit_code
 
 
@@ -210,7 +210,8 @@ def _verify_run(path: Path, screen: Screen, sources: RunSources, *, recompute: b
     screen.emit(found.to_json())
     screen.say(f"run root {found.root}")
     screen.say(
-        f"{found.episodes} episodes re-hashed, {found.rescored} scored again, {found.recomputed} played again"
+        f"{count_of(found.episodes, 'episode')} re-hashed, {found.rescored} scored again, "
+        f"{found.recomputed} played again"
     )
     if found.not_rescored:
         screen.say(f"not scored again: {found.not_rescored}")
@@ -222,9 +223,10 @@ def _verify_run(path: Path, screen: Screen, sources: RunSources, *, recompute: b
         screen.say(render_table(("file", "record", "finding"), rows))
     if len(named) > _SHOWN_FINDINGS:
         screen.say(f"and {len(named) - _SHOWN_FINDINGS} more, all of them with --json")
-    counts = f"{len(found.findings)} findings, {len(found.diverged)} episodes came out differently"
+    findings, diverged = len(found.findings), len(found.diverged)
+    counts = f"{count_of(findings, 'finding')}, {count_of(diverged, 'episode')} came out differently"
     if found.answers.differ:
-        counts += f", and so did {len(found.answers.differ)} generated answers"
+        counts += f", and so did {count_of(len(found.answers.differ), 'generated answer')}"
     screen.say("ok" if found.ok else counts)
     return found.exit_code
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from replay.cli import options as opt
-from replay.cli.scores import MISS_EXIT, exit_code_of, show_summary
-from replay.cli.screen import Screen
+from replay.cli.scores import MISS_EXIT, NOTHING_SCORED_EXIT, exit_code_of, show_summary
+from replay.cli.screen import Screen, count_of
 from replay.cli.upstream import compare_live, record_wanted
 from replay.core.errors import UsageError
 
@@ -177,10 +177,14 @@ def _show_misses(report: RunReport, archive: str, screen: Screen) -> None:
     """Say where the misses are listed, and how a user is named where one was missed."""
     users = report.summary.unscored.get("user-miss")
     if users:
-        screen.say(f"user       missing in {users} episodes: name one with --user-model; those recorded:")
+        missing = count_of(users, "episode")
+        screen.say(f"user       missing in {missing}: name one with --user-model; those recorded:")
         screen.say(f"           replay archive list {archive} --table users")
-    if exit_code_of(report.summary) == MISS_EXIT:
+    code = exit_code_of(report.summary)
+    if code == MISS_EXIT:
         screen.say(f"misses     replay misses {report.out}")
+    if code == NOTHING_SCORED_EXIT:
+        screen.say(f"reasons    replay explain {report.out} TASK")
 
 
 def _show_models(report: RunReport, screen: Screen) -> None:

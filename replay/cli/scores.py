@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from replay.cli.screen import Screen, render_table
+from replay.cli.screen import Screen, count_of, render_table
 from replay.core.types import Json
 
 if TYPE_CHECKING:
     from replay.wiring.summaries import RunSummary
 
-__all__ = ["MISS_EXIT", "exit_code_of", "show_summary"]
+__all__ = ["MISS_EXIT", "NOTHING_SCORED_EXIT", "exit_code_of", "show_summary"]
 
 MISS_EXIT: Final = 4
+NOTHING_SCORED_EXIT: Final = 1
 
 _SCOPE_WIDTH: Final = 32
 """Characters of a part of a scope; digests are longer, and told apart by fewer."""
@@ -27,6 +28,8 @@ def show_summary(summary: RunSummary, screen: Screen, *, groups: bool = True) ->
     unscored = ", ".join(f"{reason} {count}" for reason, count in summary.unscored.items()) or "0"
     screen.say(f"candidate  {summary.candidate}")
     screen.say(f"planned {summary.planned}  scored {summary.scored}  unscored {unscored}")
+    if exit_code_of(summary) == NOTHING_SCORED_EXIT:
+        screen.log(f"replay: nothing was scored: {unscored}")
     header = ("score", "rules", "value", "std", "95 % interval", "n", "planned", "missing", "unsure")
     screen.say(render_table(header, _rows(summary, groups=groups)))
     _show_scope(summary, screen)
@@ -37,8 +40,10 @@ def show_summary(summary: RunSummary, screen: Screen, *, groups: bool = True) ->
 
 
 def exit_code_of(summary: RunSummary) -> int:
-    """0, or 4 when something that was asked for is not recorded."""
-    return MISS_EXIT if any(reason.endswith("-miss") for reason in summary.unscored) else 0
+    """0; 4 when something that was asked for is not recorded; 1 when nothing at all could be scored."""
+    if any(reason.endswith("-miss") for reason in summary.unscored):
+        return MISS_EXIT
+    return NOTHING_SCORED_EXIT if summary.planned and not summary.scored else 0
 
 
 def _rows(summary: RunSummary, *, groups: bool) -> list[tuple[str, ...]]:
@@ -101,9 +106,10 @@ def _show_differing(summary: RunSummary, screen: Screen) -> None:
     for item in summary.differing:
         kinds.setdefault((item["metric"], item["difference"]), []).append(item["task"])
     if kinds:
-        screen.say(f"compat and strict differ on {len(summary.differing)} items:")
-    for (metric, reason), tasks in sorted(kinds.items()):
-        screen.say(f"  {metric}  {reason}  {len(tasks)}: {_first(tasks)}")
+        tasks = len({item["task"] for item in summary.differing})
+        screen.say(f"compat and strict differ on {count_of(tasks, 'task')}:")
+    for (metric, reason), named in sorted(kinds.items()):
+        screen.say(f"  {metric}  {reason}  {len(named)}: {_first(named)}")
 
 
 def _show_flagged(summary: RunSummary, screen: Screen) -> None:
@@ -112,9 +118,9 @@ def _show_flagged(summary: RunSummary, screen: Screen) -> None:
         for flag in item["flags"]:
             kinds.setdefault(flag, []).append(item["task"])
     if kinds:
-        screen.say(f"{len(summary.flagged)} tasks with data errors or oddities:")
-    for flag, tasks in sorted(kinds.items()):
-        screen.say(f"  {flag}  {len(tasks)}: {_first(tasks)}")
+        screen.say(f"{count_of(len(summary.flagged), 'task')} with data errors or oddities:")
+    for flag, named in sorted(kinds.items()):
+        screen.say(f"  {flag}  {len(named)}: {_first(named)}")
 
 
 def _first(tasks: list[str]) -> str:

@@ -18,7 +18,7 @@ from replay.core.determinism import read_environment
 from replay.core.errors import ReplayError, StoreError
 from replay.core.types import Json
 
-__all__ = ["Advance", "Screen", "render_table"]
+__all__ = ["Advance", "Screen", "count_of", "render_table"]
 
 
 class Advance(Protocol):
@@ -84,6 +84,11 @@ class Screen:
                 bars.update(bar, completed=done, total=total, description=f"{title} {what}".strip())
 
             yield advance
+
+
+def count_of(number: int, noun: str) -> str:
+    """Write a number with what it counts: 1 task, 2 tasks."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def render_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

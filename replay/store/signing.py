@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -246,29 +247,37 @@ def _read_key(path: Path) -> bytes:
 
 def _load_private(path: Path) -> Ed25519PrivateKey:
     serialization, kinds = _crypto()
-    try:
-        key = serialization.load_pem_private_key(_read_key(path), password=None)
-    except (ValueError, TypeError) as error:
-        raise _not_a_key(path, "private", str(error)) from None
+    key = _load(path, "private", lambda pem: serialization.load_pem_private_key(pem, password=None))
     if not isinstance(key, kinds.Ed25519PrivateKey):
-        raise _not_a_key(path, "private", type(key).__name__)
+        raise _not_a_key(path, "private", "a key of another kind")
     return key  # type: ignore[no-any-return]
 
 
 def _load_public(path: Path) -> Ed25519PublicKey:
     serialization, kinds = _crypto()
-    try:
-        key = serialization.load_pem_public_key(_read_key(path))
-    except (ValueError, TypeError) as error:
-        raise _not_a_key(path, "public", str(error)) from None
+    key = _load(path, "public", serialization.load_pem_public_key)
     if not isinstance(key, kinds.Ed25519PublicKey):
-        raise _not_a_key(path, "public", type(key).__name__)
+        raise _not_a_key(path, "public", "a key of another kind")
     return key  # type: ignore[no-any-return]
+
+
+def _load(path: Path, kind: str, read: Callable[[bytes], Json]) -> Json:
+    """Read a key of any kind, and say in our words why it is none."""
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415  optional package
+
+    try:
+        return read(_read_key(path))
+    except TypeError:
+        raise _not_a_key(path, kind, "an encrypted one") from None
+    except UnsupportedAlgorithm:
+        raise _not_a_key(path, kind, "a key of another kind") from None
+    except ValueError:
+        raise _not_a_key(path, kind, f"no PEM text that holds a {kind} key") from None
 
 
 def _not_a_key(path: Path, kind: str, found: str) -> InputError:
     return InputError(
-        f"not an ed25519 {kind} key: {found.splitlines()[0] if found else 'unreadable'}",
+        f"not an ed25519 {kind} key: {found}",
         where=path.name,
         expected=f"an unencrypted PEM file with an ed25519 {kind} key",
         next_step="make one with: openssl genpkey -algorithm ed25519 -out key.pem; "

@@ -266,7 +266,7 @@ def test_a_forged_answer_is_found_by_playing_again(copied: Path, stores: Path) -
     answered = verify(copied, stores, "--recompute")
     assert 8 == answered.code
     assert "task 1001, trial 0  step 1 differs at $.result.content" in answered.out
-    assert re.search(r"(?m)^0 findings, 1 episodes came out differently$", answered.out)
+    assert re.search(r"(?m)^0 findings, 1 episode came out differently$", answered.out)
 
 
 def test_compare_names_the_forged_step(copied: Path, cot_run: Path) -> None:

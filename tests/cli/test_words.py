@@ -108,6 +108,16 @@ def test_what_is_no_folder_is_named_alike_by_every_importer(tmp_path: Path, benc
     assert of_file.err.startswith("replay: not a folder (file)")
 
 
+@pytest.mark.parametrize(
+    "benchmark", ["stabletoolbench", "metatool", "acebench", "toolsandbox", "codexomics"]
+)
+def test_outputs_that_are_not_there_are_named_alike(stores: Path, benchmark: str) -> None:
+    """A wrong path is a wrong path, in every benchmark."""
+    answered = run_command("score", benchmark, benchmark, "--outputs", "nowhere", "--home", stores)
+    assert 3 == answered.code
+    assert answered.err.startswith("replay: no such file or folder (nowhere)")
+
+
 def test_lists_of_an_import_report_are_counted_and_shortened(tmp_path: Path) -> None:
     """A long list stands as its length and its first items, whatever the report holds it in."""
     answered = run_command("import", "codexomics", SOURCES, "-o", tmp_path / "a.replay")

@@ -1,4 +1,4 @@
-"""What has the name of a data file and is none is named by every benchmark, not passed over, not read for ever."""
+"""What has the name of a data file and is none is named by every benchmark, neither read nor passed over."""
 
 from __future__ import annotations
 

@@ -158,9 +158,25 @@ def test_new_content_is_not_mixed_with_old_signatures(tmp_path: Path) -> None:
 
 
 def test_text_file_is_not_a_key(tmp_path: Path) -> None:
-    """A file that is no key is named with the commands that make one."""
+    """A file that is no key is named, in our words alone, with the commands that make one."""
     archive = make_archive(tmp_path)
     bad = tmp_path / "key.pem"
     bad.write_text("hello")
-    with pytest.raises(InputError, match=r"not an ed25519 private key.*key\.pem.*openssl genpkey"):
+    said = r"not an ed25519 private key: no PEM text that holds a private key \(key\.pem\).*openssl genpkey"
+    with pytest.raises(InputError, match=said):
         sign(archive, bad)
+
+
+def test_an_encrypted_key_is_not_taken(tmp_path: Path) -> None:
+    """There is no place to give its password."""
+    archive, (private, _) = make_archive(tmp_path), make_key(tmp_path, "a", 1)
+    plain = serialization.load_pem_private_key(private.read_bytes(), password=None)
+    private.write_bytes(
+        plain.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(b"word"),
+        )
+    )
+    with pytest.raises(InputError, match="not an ed25519 private key: an encrypted one"):
+        sign(archive, private)

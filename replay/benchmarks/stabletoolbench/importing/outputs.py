@@ -37,6 +37,8 @@ def read_outputs(path: Path, tasks: Mapping[str, Task]) -> tuple[Output, ...]:
     Errors:  InputError naming every file, record and JSON path that is wrong: no known form, cut or invalid
              JSON, an id that is unknown or given twice, another query than the task's, an unknown status.
     """
+    if not path.exists():
+        raise InputError("no such file or folder", where=path.name, expected=KNOWN_FORMS)
     tree = _OneFile(path) if path.is_file() else SourceTree(path)
     faults = Faults()
     reader = PartReader(tree, sorted({task.split for task in tasks.values()}), faults)
