@@ -108,6 +108,7 @@ def _plain(word: Any) -> Any:
 
 
 def _execute(request: ServeRequest, screen: Screen) -> int:
+    from replay.wiring.library import find_archive
     from replay.wiring.serving import serve as run
 
     def tell(facts: dict[str, Json]) -> None:
@@ -124,6 +125,6 @@ def _execute(request: ServeRequest, screen: Screen) -> int:
     if not report.recorded:
         screen.log("replay: nothing was recorded; what was asked for was recorded before, or it failed")
         return NOTHING_NEW_EXIT
-    base = f" --base {request.archive}" if report.has_base else ""
+    base = f" --base {find_archive(request.archive)}" if report.has_base else ""
     screen.say(f"freeze it  replay archive freeze {report.overlay} -o NAME.replay{base}")
     return 0
