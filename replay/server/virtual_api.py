@@ -50,10 +50,13 @@ _METHOD: Final = "POST"
 _MISSES: Final = "virtual_misses"
 
 
+Fields = Mapping[str, str | dict[str, Json]]
+
+
 class CallRules(Protocol):
     """How the benchmark reads a call."""
 
-    def read(self, fields: Mapping[str, str | dict[str, Json]]) -> CallRequest | dict[str, Json]:
+    def read(self, fields: Fields) -> CallRequest | dict[str, Json]:
         """Make the lookup of a call, or the answer where the rules themselves answer it."""
         ...
 
@@ -136,7 +139,7 @@ class Virtual:
         held = self._kept.get((body, media))
         if held is None:
             try:
-                fields = read_fields(body, None if media is None else media.decode("latin-1"))
+                fields = _read(body, media)
             except BodyFaultError as fault:
                 self._counters.add("refused")
                 await send_json(send, {"detail": fault.detail}, status=422)
@@ -150,38 +153,55 @@ class Virtual:
         await send_answer(send, held.body, headers=held.headers)
 
     def recall(self, headers: Sequence[Header], body: bytes) -> bytes | None:
-        """Give the whole HTTP answer to a POST that was answered before, or None.
+        """Give the whole HTTP answer to a POST that memory, rules or records answer at once, or None.
 
-        Errors:  StoreError when it cannot be written down.
+        Errors:  those of the records; StoreError when it cannot be written down.
         """
         media = next((value for name, value in headers if name == b"content-type"), None)
         held = self._kept.get((body, media))
         if held is None:
-            return None
+            if len(body) > self._max_body:
+                return None
+            try:
+                found = self._find(_read(body, media))
+            except BodyFaultError:
+                return None
+            if isinstance(found, CallRequest):
+                return None
+            held = found
+            self._keep((body, media), held)
         if self._log is not None and held.step is not None:
             self._log.write(held.step, stop=held.stop, detail=held.detail)
         self._counters.add(held.counter)
         return write_message(held.body, headers=held.headers)
 
-    async def _answer(self, fields: Mapping[str, str | dict[str, Json]]) -> _Held:
+    def _find(self, fields: Fields) -> _Held | CallRequest:
+        """Answer from the rules or from records; what neither answers is to be asked for elsewhere."""
         read = self._rules.read(fields)
         if isinstance(read, dict):
             return _by_rule(fields, read)
         try:
             found = self._sources.hit(read)
-            if found is not None:
-                step = None if self._log is None else _step(fields, read, found.read())
-                return _Held(found.body, _counter(found.provenance), step, headers=_label(found.provenance))
-            result = await run_aside(self._sources.resolve, read)
+        except CanonicalError as error:
+            return _unhashable(fields, error)
+        if found is None:
+            return read
+        step = None if self._log is None else _step(fields, read, found.read())
+        return _Held(found.body, _counter(found.provenance), step, headers=_label(found.provenance))
+
+    async def _answer(self, fields: Fields) -> _Held:
+        found = self._find(fields)
+        if isinstance(found, _Held):
+            return found
+        try:
+            result = await run_aside(self._sources.resolve, found)
         except MissError as error:
             return _miss(error)
         except CanonicalError as error:
-            return _by_rule(fields, {"error": f"Tool input refused: {error}", "response": ""})
+            return _unhashable(fields, error)
+        made = _label(result.provenance)
         return _Held(
-            write_result(result),
-            _counter(result.provenance),
-            _step(fields, read, result),
-            headers=_label(result.provenance),
+            write_result(result), _counter(result.provenance), _step(fields, found, result), headers=made
         )
 
     def _keep(self, place: tuple[bytes, bytes | None], held: _Held) -> None:
@@ -205,15 +225,23 @@ def _label(provenance: Provenance) -> tuple[tuple[bytes, bytes], ...]:
     return ((MADE_HEADER, provenance.value.encode()),) if provenance in _MADE else ()
 
 
+def _read(body: bytes, media: bytes | None) -> Fields:
+    return read_fields(body, None if media is None else media.decode("latin-1"))
+
+
+def _unhashable(fields: Fields, error: CanonicalError) -> _Held:
+    return _by_rule(fields, {"error": f"Tool input refused: {error}", "response": ""})
+
+
 def _counter(provenance: Provenance) -> str:
     return "virtual_simulated" if provenance in _MADE else "virtual_hits"
 
 
-def _step(fields: Mapping[str, str | dict[str, Json]], read: CallRequest, result: ToolResult) -> CallStep:
+def _step(fields: Fields, read: CallRequest, result: ToolResult) -> CallStep:
     return CallStep(call=read.call or _written(fields), tool=read.tool, result=result)
 
 
-def _by_rule(fields: Mapping[str, str | dict[str, Json]], answer: dict[str, Json]) -> _Held:
+def _by_rule(fields: Fields, answer: dict[str, Json]) -> _Held:
     text = to_json(answer).decode()
     result = ToolResult(content=text, provenance=Provenance.WORLD, is_error=bool(answer.get("error")))
     step = CallStep(call=_written(fields), tool="", result=result)
@@ -229,7 +257,7 @@ def _miss(error: MissError) -> _Held:
     return _Held(to_json(answer), _MISSES, step, "tool-miss", str(error), headers)
 
 
-def _written(fields: Mapping[str, str | dict[str, Json]]) -> ToolCall:
+def _written(fields: Fields) -> ToolCall:
     """The call as the client wrote it, without its key, which is a secret."""
     given = fields["tool_input"]
     text = given if isinstance(given, str) else to_json(given).decode()
