@@ -153,8 +153,10 @@ def test_a_remote_model_is_recorded_through_the_server(
     assert ["paint", "mix"] == [call["function"]["name"] for call in calls]
     fake.close()
     layer = freeze(tmp_path)
-    with serving_process(layer, "--mode", "strict", "--home", tmp_path / "home") as server:
-        assert answers == send_again(server.address, first.requests)
+    workers = "2" if stream else "1"
+    where = ("--home", tmp_path / "home", "--workers", workers)
+    with serving_process(layer, "--mode", "strict", *where) as server:
+        assert answers == send_again(server.address, first.requests, at_once=4)
         assert first.heard == talk(server.address, "gpt").heard
         assert aside == talk_aside(server.address, "gpt")
         assert 0 == server.metric("network_attempts")

@@ -28,6 +28,7 @@ from tests.support.models import make_identity
 __all__ = [
     "FINDER",
     "LEFT",
+    "LINGER",
     "OPENED",
     "PATIENT",
     "SIGN",
@@ -46,6 +47,9 @@ PATIENT = "patient"
 """Name of a model that waits for a sign."""
 
 SIGN = threading.Event()
+
+LINGER = threading.Event()
+"""While it is set, the patient model says no more until nobody listens."""
 
 LEFT: list[str] = []
 """Why the patient model was interrupted, each time; a test empties it first."""
@@ -180,7 +184,11 @@ class PatientEngine(PromptEngine):
 
     def _tell(self, listener: Listener, settled: Sequence[bytes], ranked: Sequence[RankedToken]) -> None:
         try:
-            super()._tell(listener, settled[: len(settled) // 2], ranked)
+            half = settled[: len(settled) // 2]
+            super()._tell(listener, half, ranked)
+            while LINGER.wait(0.01):
+                super()._tell(listener, half, ranked)
+                time.sleep(0.01)
             assert SIGN.wait(20), "nobody gave the sign"
             super()._tell(listener, settled, ranked)
         except ModelError as error:

@@ -15,7 +15,7 @@ import pytest
 from replay.core.determinism import pause
 from replay.core.types import Json
 from tests.support.commands import MINI
-from tests.support.engines import FINDER, LEFT, PATIENT, SIGN
+from tests.support.engines import FINDER, LEFT, LINGER, PATIENT, SIGN
 from tests.support.servers import Served, request_for, serving
 
 MODEL = "parrot"
@@ -140,29 +140,34 @@ def test_a_stream_is_begun_before_its_answer_is_whole(served: Served, words: Jso
     assert "\n".join([*begun, *rest, ""]) == again
 
 
+@pytest.fixture
+def lingering() -> Iterator[None]:
+    """The patient model stops in the middle, until nobody listens."""
+    LEFT.clear()
+    SIGN.set()
+    LINGER.set()
+    yield
+    LINGER.clear()
+
+
+@pytest.mark.usefixtures("lingering")
 def test_a_client_that_leaves_ends_its_generation(served: Served) -> None:
     """The model stops, nothing counts as an answer, and the next client is served."""
-    SIGN.clear()
-    LEFT.clear()
     before = served.counters.read()["completions"]
     body = {"model": PATIENT, "messages": SAID, "stream": True}
     with served.client.stream("POST", "/v1/chat/completions", json=body) as answer:
         next(answer.iter_lines())
-    pause(0.1)
-    SIGN.set()
     assert _within(5, lambda: LEFT == ["the client left before its answer was whole"])
     assert before == served.counters.read()["completions"]
+    LINGER.clear()
     assert 200 == served.client.post("/v1/chat/completions", json={**body, "stream": False}).status_code
 
 
+@pytest.mark.usefixtures("lingering")
 def test_a_client_that_leaves_without_a_stream_ends_it_too(served: Served) -> None:
     """Nobody generates for nobody."""
-    SIGN.clear()
-    LEFT.clear()
     with pytest.raises(httpx.ReadTimeout):
         served.client.post("/v1/chat/completions", json={"model": PATIENT, "messages": SAID}, timeout=0.3)
-    pause(0.1)
-    SIGN.set()
     assert _within(5, lambda: len(LEFT) == 1)
 
 

@@ -11,10 +11,11 @@ import msgspec
 import openai
 import pytest
 
+from replay.core.determinism import pause
 from replay.core.types import Json, Mode
 from tests.support.commands import MINI, run_command
 from tests.support.data import CHECKOUT
-from tests.support.engines import FINDER, LEFT, OPENED, PATIENT, SIGN
+from tests.support.engines import FINDER, LEFT, LINGER, OPENED, PATIENT, SIGN
 from tests.support.servers import Served, request_for, serving
 
 # A server over a thawed archive takes its time.
@@ -160,13 +161,18 @@ def test_equal_requests_are_recorded_once(home: Path, tmp_path: Path) -> None:
 
 def test_of_a_client_that_left_nothing_is_recorded(home: Path, tmp_path: Path) -> None:
     """Not even a part."""
-    SIGN.clear()
     LEFT.clear()
+    SIGN.set()
+    LINGER.set()
     with serving(record(home, tmp_path / "out", PATIENT)) as served:
         body = {"model": PATIENT, "messages": SAID, "stream": True}
         with served.client.stream("POST", CHAT, json=body) as answer:
             next(answer.iter_lines())
-        SIGN.set()
+        for _ in range(500):
+            if LEFT:
+                break
+            pause(0.01)
+        LINGER.clear()
         whole = served.client.post(CHAT, json={**body, "stream": False})
         assert (200, 1) == (whole.status_code, served.counters.read()["recorded"])
     assert ["the client left before its answer was whole"] == LEFT
