@@ -35,6 +35,9 @@ class Bounds(NamedTuple):
     read_timeout_s: float = 30.0
     """How long a client may take to send the next part of a body, or to take the next part of an answer; one
     that stops in the middle gives up its place."""
+    lends_keys: bool = False
+    """Whether requests go on with this machine's credentials; then pages of other sites are refused, which a
+    browser on this machine would let ask."""
 
 
 class Gate:
@@ -47,6 +50,7 @@ class Gate:
         self._counters = counters
         self._hosts = frozenset(host.lower().encode() for host in bounds.hosts)
         self._max_requests = bounds.max_requests
+        self._lends_keys = bounds.lends_keys
         self._read_timeout_s = bounds.read_timeout_s
         self._patience = Patience(bounds.read_timeout_s)
         self._running = 0
@@ -63,6 +67,10 @@ class Gate:
         if not self._is_ours(header_of(scope, b"host")):
             self._counters.add("refused")
             await send_json(send, {"detail": "wrong Host: this server has another name"}, status=421)
+            return
+        if self._lends_keys and self._is_of_a_page(scope):
+            self._counters.add("refused")
+            await send_json(send, {"detail": "a page of another site may not ask through here"}, status=403)
             return
         if self._running >= self._max_requests:
             self._counters.add("refused")
@@ -164,3 +172,10 @@ class Gate:
             return True
         bare, colon, port = name.rpartition(b":")
         return bool(colon) and port.isdigit() and bare in self._hosts
+
+    def _is_of_a_page(self, scope: Scope) -> bool:
+        """Tell whether a browser says that a page of another site asks; programs say nothing of the kind."""
+        if header_of(scope, b"sec-fetch-site") == b"cross-site":
+            return True
+        origin = header_of(scope, b"origin")
+        return origin is not None and not self._is_ours(origin.partition(b"://")[2])

@@ -133,7 +133,12 @@ def open_routes(
             "mode": plan.mode.value,
             "routes": sorted(routes),
         }
-        bounds = Bounds(plan.hosts, plan.max_requests, plan.read_timeout_s)
+        bounds = Bounds(
+            plan.hosts,
+            plan.max_requests,
+            plan.read_timeout_s,
+            lends_keys=plan.mode is Mode.RECORD,
+        )
         yield make_application(routes, counters=counters, health=health, bounds=bounds, check=watch.check)
 
 

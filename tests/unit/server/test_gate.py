@@ -55,6 +55,33 @@ def test_what_a_stop_cuts_off_is_told() -> None:
     assert (503, {"detail": "the server stopped first"}) == (got.status_code, got.json())
 
 
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [
+        (("origin", "https://evil.example.org"), 403),
+        (("origin", "https://localhost.evil.example.org"), 403),
+        (("origin", "null"), 403),
+        (("sec-fetch-site", "cross-site"), 403),
+        (("origin", "http://localhost:3000"), 200),
+        (("origin", "http://[::1]:3000"), 200),
+        (("sec-fetch-site", "same-origin"), 200),
+        (("accept", "*/*"), 200),
+    ],
+)
+def test_pages_of_other_sites_get_no_keys_lent(header: tuple[str, str], status: int) -> None:
+    """Where requests go on with credentials, only programs and pages of this machine may ask."""
+
+    async def fine(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send_answer(send, b"{}")
+
+    async def ask() -> int:
+        gate = Gate(fine, counters=Counters(), bounds=Bounds(lends_keys=True))
+        async with client_of(gate) as client:
+            return (await client.get("/", headers=dict([header]))).status_code
+
+    assert status == asyncio.run(ask())
+
+
 def test_a_crowd_is_bounded() -> None:
     """What is over the bound is told to try again, and what is in work ends well."""
 
