@@ -143,6 +143,37 @@ def test_a_remote_user_and_candidate_converse_and_are_frozen(site: Site, stream:
     assert same_files(site, "run", "again")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("suite", "roles", "tasks"),
+    [
+        ("acebench-mini", ("--candidate", "--user-model"), "*agent*"),
+        ("codexomics-mini", ("--candidate",), "*"),
+        ("metatool-mini", ("--candidate",), "*"),
+    ],
+)
+def test_every_benchmark_freezes_a_remote_model(
+    site: Site, suite: str, roles: tuple[str, ...], tasks: str
+) -> None:
+    """A few tasks of each, streamed; strictly they are the same, the upstream gone."""
+    describe(site, "stream = true\n")
+    site.fake.answers(PATH, answer_as_asked)
+    live = ("--mode", "record", "--upstream", site.folder / "upstreams.toml", "--out", site.folder / "run")
+    named = [word for role in roles for word in (role, "remote:gpt")]
+    chosen = ("--select", tasks, "--limit", "4")
+    first = run_command("run", suite, *named, *live, *chosen, "--home", site.stores, "--json")
+    assert (0, {}) == (first.code, first.document["unscored"]), first.err
+    told = {one.json["messages"][0]["content"] for one in site.fake.asked}
+    assert len(told) >= len(roles)
+    site.fake.close()
+    [base] = (CHECKOUT / "snapshots").glob(f"{suite}-*.replay")
+    layer = site.freeze(base=base)
+    words = [word for role in roles for word in (role, "gpt")]
+    again = replay_strictly(site, layer, "again", *words, *chosen, "--jobs", "2")
+    assert (0, {}) == (again.code, again.document["unscored"]), again.err
+    assert same_files(site, "run", "again")
+
+
 def replay_strictly(site: Site, layer: Path, out: str, *words: str | Path) -> Answered:
     """Run a layer with nothing live."""
     where = ("--mode", "strict", "--home", site.stores, "--out", site.folder / out, "--json")
