@@ -1,4 +1,4 @@
-"""What is known by heart is answered without the application, and nobody can tell from the bytes."""
+"""What is known by heart, or recorded, is answered without the application, and nobody can tell from the bytes."""
 
 from __future__ import annotations
 
