@@ -152,10 +152,11 @@ class View:
     def _has_rows(self, raw: bytes) -> bool:
         """Tell whether a key has answers of its own, whatever their sequence."""
         cursor = self.transaction.cursor(db=self.index)
-        return any(
-            cursor.set_range(prefix + raw) and cursor.key().startswith(prefix + raw)
-            for prefix, _ in _KIND_PREFIXES
-        )
+        for prefix, _ in _KIND_PREFIXES:
+            start = prefix + raw
+            if cursor.set_range(start) and cursor.key().startswith(start):
+                return True
+        return False
 
     def assemble(self, place: Place, entry: Entry, *, with_head: bool = True) -> Snapshot:
         """Build the snapshot of an entry. Errors: DamagedError when a part is not as recorded."""
