@@ -110,7 +110,7 @@ def _with_sampling(asked: Mapping[str, Json], **read: Json) -> ChatWish:
     return ChatWish(
         model=asked["model"],
         temperature=_number(asked, "temperature", 2.0),
-        top_p=_number(asked, "top_p", 1.0),
+        top_p=_read_top_p(asked),
         max_tokens=_whole(asked, "max_tokens", 1, 1 << 20),
         seed=_whole(asked, "seed", -(1 << 63), (1 << 63) - 1),
         n=_whole(asked, "n", 1, MAX_CHOICES) or 1,
@@ -119,6 +119,13 @@ def _with_sampling(asked: Mapping[str, Json], **read: Json) -> ChatWish:
         with_usage=_read_usage(asked.get("stream_options"), is_stream=stream),
         **read,
     )
+
+
+def _read_top_p(asked: Mapping[str, Json]) -> float | None:
+    value = _number(asked, "top_p", 1.0)
+    if value == 0:
+        raise WishError("top_p must be above 0; temperature: 0 takes the likeliest token", "top_p")
+    return value
 
 
 def _read_stops(stop: Json) -> tuple[str, ...] | None:

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from replay.core.determinism import derive_seed
-from replay.core.errors import GrammarError, MissError
+from replay.core.errors import GrammarError
 from replay.core.keys import completion_key
 from replay.core.protocols import ChatModel
 from replay.core.types import ChatRequest, Completion, Json, Mode, Role, Sampling, Snapshot, SnapshotKind
@@ -94,7 +94,7 @@ class ServedModels:
         """Return the local or remote model of a name, its records before it."""
         local = self._local.get(wish.model)
         if local is not None:
-            _check_names(wish)
+            _check_local(wish)
             return self._chain(_Listening(local, listener), keep_errors=True)
         remote = self._remote.get(wish.model)
         return None if remote is None else self._chain(_Willing(remote), keep_errors=False)
@@ -115,11 +115,12 @@ class ServedModels:
         return iter(spoken.find(wish, archive=self._archive) if exact is None else exact)
 
     def _look_up_exactly(self, wish: ChatWish, identities: tuple[Json, ...]) -> list[Completion] | None:
+        request = request_of(wish)
         for identity in identities:
-            try:
-                return list(_ask(RecordedModel(self._store, identity), wish))
-            except MissError:
-                continue
+            recorded = RecordedModel(self._store, identity)
+            found = [recorded.find(request, seed=seed, trial=0) for seed in _seeds(wish)]
+            if None not in found:
+                return [completion for completion in found if completion is not None]
         return None
 
 
@@ -228,20 +229,29 @@ def request_of(wish: ChatWish) -> ChatRequest:
 
 
 def _ask(model: ChatModel, wish: ChatWish) -> Iterator[Completion]:
-    """Ask once for each choice; choice N has a seed of its own."""
+    """Ask once for each choice."""
     request = request_of(wish)
+    for seed in _seeds(wish):
+        yield model.complete(request, seed=seed, trial=0)
+
+
+def _seeds(wish: ChatWish) -> Iterator[int]:
+    """Derive a seed for each choice; the first is that of one choice alone."""
     first = derive_seed("served", wish.seed or 0)
-    yield model.complete(request, seed=first, trial=0)
-    for choice in range(1, wish.n):
-        yield model.complete(request, seed=derive_seed(first, choice), trial=0)
+    yield first
+    yield from (derive_seed(first, choice) for choice in range(1, wish.n))
 
 
-def _check_names(wish: ChatWish) -> None:
-    """Refuse what no chat template writes."""
+def _check_local(wish: ChatWish) -> None:
+    """Refuse what a local model would not heed: names that no template writes, a schema beside calls."""
+    code = "unsupported_parameter"
     for place, message in enumerate(wish.messages):
         if message.name and message.role != "tool":
             where = f"messages[{place}].name"
-            raise WishError(f"{where} is not honoured by a local model", where, code="unsupported_parameter")
+            raise WishError(f"{where} is not honoured by a local model", where, code=code)
+    if wish.schema is not None and wish.tools and wish.tool_choice != "none":
+        what = "a local model is held to a schema or may call tools, not both; tool_choice: none allows it"
+        raise WishError(what, "response_format", code=code)
 
 
 def _hold(wish: ChatWish, completion: Completion) -> Completion:

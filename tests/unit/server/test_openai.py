@@ -220,6 +220,14 @@ def test_structured_output_fits(client: openai.OpenAI) -> None:
     assert (got.choices[0].message.content or "").startswith('{"word":')
 
 
+def test_a_schema_may_stand_beside_tools_that_are_not_called(client: openai.OpenAI) -> None:
+    """Nothing may be called, so the answer is held to the schema."""
+    got = client.chat.completions.create(
+        model=MODEL, messages=SAID, response_format=SCHEMA, tools=[WEATHER], tool_choice="none"
+    )
+    assert (got.choices[0].message.content or "").startswith('{"word":')
+
+
 def test_text_completions(client: openai.OpenAI) -> None:
     """The older route answers too."""
     assert client.completions.create(model=MODEL, prompt="Good morning").choices[0].text.startswith(MODEL)
@@ -241,6 +249,8 @@ def test_the_async_client(served: Served) -> None:
     [
         ({"top_logprobs": 3}, "top_logprobs"),
         ({"logprobs": True, "top_logprobs": 21}, "top_logprobs"),
+        ({"top_p": 0}, "top_p"),
+        ({"response_format": SCHEMA, "tools": [WEATHER]}, "response_format"),
         ({"frequency_penalty": 0.5}, "frequency_penalty"),
         ({"logit_bias": {"1": 5}}, "logit_bias"),
         ({"parallel_tool_calls": False}, "parallel_tool_calls"),
