@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from replay.cli.details import show_details
 from replay.cli.screen import Screen, count_of, render_table
 from replay.core.types import Json
 
@@ -15,9 +15,6 @@ __all__ = ["MISS_EXIT", "NOTHING_SCORED_EXIT", "exit_code_of", "show_summary"]
 
 MISS_EXIT: Final = 4
 NOTHING_SCORED_EXIT: Final = 1
-
-_SCOPE_WIDTH: Final = 32
-"""Characters of a part of a scope; digests are longer, and told apart by fewer."""
 
 _SHOWN: Final = 6
 """Tasks named a kind; all of them with --json."""
@@ -32,8 +29,7 @@ def show_summary(summary: RunSummary, screen: Screen, *, groups: bool = True) ->
         screen.log(f"replay: nothing was scored: {unscored}")
     header = ("score", "rules", "value", "std", "95 % interval", "n", "planned", "missing", "unsure")
     screen.say(render_table(header, _rows(summary, groups=groups)))
-    _show_scope(summary, screen)
-    _show_baselines(summary, screen)
+    show_details(summary, screen)
     screen.say(f"provenance {_shares(summary.provenance)}")
     _show_differing(summary, screen)
     _show_flagged(summary, screen)
@@ -66,31 +62,6 @@ def _row(name: str, side: str, metric: Json) -> tuple[str, ...]:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
-
-
-def _metrics(summary: RunSummary) -> Iterator[tuple[str, str, dict[str, Json]]]:
-    """Every metric that has details: rules, name, details."""
-    for side, metrics in summary.scores.items():
-        for name, metric in metrics.items():
-            if isinstance(metric.get("detail"), dict):
-                yield side, name, metric["detail"]
-
-
-def _show_scope(summary: RunSummary, screen: Screen) -> None:
-    """Name what a figure holds for, where figures of another scope must not be put beside it."""
-    scope = next((detail["scope"] for _, _, detail in _metrics(summary) if detail.get("scope")), None)
-    if scope is not None:
-        shown = ", ".join(f"{name} {str(value)[:_SCOPE_WIDTH]}" for name, value in sorted(scope.items()))
-        screen.say(f"scope      {shown}")
-
-
-def _show_baselines(summary: RunSummary, screen: Screen) -> None:
-    """Put what no candidate would get beside each score that brings it along."""
-    for side, name, detail in _metrics(summary):
-        baselines = detail.get("baselines")
-        if isinstance(baselines, dict) and baselines:
-            shown = ", ".join(f"{baseline} {value:.1f}" for baseline, value in sorted(baselines.items()))
-            screen.say(f"baselines  {name} ({side}): {shown}")
 
 
 def _shares(counts: dict[str, int]) -> str:

@@ -137,8 +137,7 @@ def _read_slowly(text: str, where: str) -> Json:
             text, object_pairs_hook=_Pairs, parse_float=_Token, parse_int=_Token, parse_constant=_Token
         )
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno} column {error.colno}"
-        raise _refusal(f"not one JSON value: {error.msg}", where, place) from None
+        raise _refusal(f"not one JSON value: {error.msg}", where, _spot(text, error.pos)) from None
     except RecursionError:
         raise _too_deep(where, _find_depth(text)) from None
     return _build(tree, where, [])
@@ -155,8 +154,14 @@ def _find_depth(text: str) -> str:
             depth -= 1
     else:
         return ""
-    before = text[: found.start()]
-    return f"line {before.count(chr(10)) + 1} column {len(before) - before.rfind(chr(10))}"
+    return _spot(text, found.start())
+
+
+def _spot(text: str, at: int) -> str:
+    """Line and column of a place; the column alone in a text of one line, whose line the caller knows."""
+    before = text[:at]
+    column = f"column {len(before) - before.rfind(chr(10))}"
+    return f"line {before.count(chr(10)) + 1} {column}" if "\n" in text else column
 
 
 def _build(node: Json, where: str, path: list[str | int]) -> Json:

@@ -120,8 +120,8 @@ class _Scorer:
         verdicts = [
             self._judge(task, {"output": output})[0] for task, output in zip(turns, outputs, strict=True)
         ]
-        strict = _session([verdict.strict for verdict in verdicts])
-        return {**_session([verdict.compat for verdict in verdicts]), "strict": strict}
+        compat = _session([verdict.compat for verdict in verdicts])
+        return {**compat, "compat": compat, "strict": _session([verdict.strict for verdict in verdicts])}
 
 
 def _decode(line: str) -> Json:
@@ -158,10 +158,11 @@ def _session(scores: Sequence[Score]) -> dict[str, Json]:
 def _shown(verdicts: Sequence[Verdict]) -> dict[str, Json]:
     by_metric = {verdict.metric: verdict for verdict in verdicts}
     accuracy, process = by_metric[ACCURACY], by_metric.get(PROCESS)
-    shown: dict[str, Json] = {**_side(accuracy.compat), "strict": _side(accuracy.strict)}
+    compat, strict = _side(accuracy.compat), _side(accuracy.strict)
     if process is not None:
-        shown["process_accuracy"] = process.compat.value
-        shown["strict"]["process_accuracy"] = process.strict.value
+        compat["process_accuracy"] = process.compat.value
+        strict["process_accuracy"] = process.strict.value
+    shown: dict[str, Json] = {**compat, "compat": compat, "strict": strict}
     differs = {verdict.metric: verdict.differs for verdict in verdicts if verdict.differs}
     return shown | {"differs": differs, "flags": list(accuracy.flags)}
 

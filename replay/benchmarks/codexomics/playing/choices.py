@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Final
 
 from msgspec.structs import replace
 
-from replay.benchmarks.choices import unusable
+from replay.benchmarks.choices import refuse_unknown, unusable
 from replay.benchmarks.codexomics.playing.modes import DEFAULT_MODE, MODES, HarnessMode, find_mode
 from replay.benchmarks.codexomics.records import Tier
 from replay.benchmarks.codexomics.retrieval.choice import LIMIT
@@ -76,15 +75,7 @@ def check_settings(settings: Settings) -> Settings:
     given = {} if settings.options is None else settings.options
     if not isinstance(given, dict):
         raise unusable("options", given, "values by option name")
-    unknown = sorted(name for name in given if name not in _DEFAULTS)
-    if unknown:
-        near = difflib.get_close_matches(unknown[0], _DEFAULTS, n=1)
-        raise InputError(
-            f"unknown option {unknown[0]!r}",
-            where="settings.options",
-            expected=f"some of {', '.join(sorted(_DEFAULTS))}",
-            next_step=f"did you mean {near[0]}?" if near else "",
-        )
+    refuse_unknown(given, sorted(_DEFAULTS))
     options = {**_DEFAULTS, **given}
     for name, allowed in _ALLOWED.items():
         if options[name] not in allowed:

@@ -93,7 +93,7 @@ def _row_line(number: int, row: Json) -> Json:
         return shown | {"error": str(error)}
     found = case_json(official)
     shown |= {"verdict": official.success, "error_type": official.errors[0] if official.errors else ""}
-    shown |= {"official": found, "corrected": case_json(corrected)}
+    shown |= {"compat": found, "strict": case_json(corrected)}
     expected = row.get("expected")
     if isinstance(expected, dict):
         shown |= {"agrees": _agrees(expected, found), "expected": expected}
@@ -134,7 +134,7 @@ def _golden_lines(document: Mapping[str, Json], tasks: Mapping[str, Task]) -> It
                 read_task(task).test, _calls(run, tier), tier, Registry(schemas={}, knows_all=False)
             )
             shown |= {"verdict": found.success, "error_type": found.errors[0] if found.errors else ""}
-            shown["official"] = case_json(found)
+            shown["compat"] = case_json(found)
             expected = (run.get("verdicts") or {}).get(tier.value)
             if isinstance(expected, dict):
                 shown |= {"agrees": _agrees(expected, case_json(found)), "expected": expected}

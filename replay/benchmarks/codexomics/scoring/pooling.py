@@ -19,6 +19,8 @@ _LABELS: Final = {
     "results": "kinds of tool results",
     "expected_tools": "rules for which tools are shown",
 }
+_OPTIONS: Final = ("tier", "mode", "results", "expected_tools")
+"""What a run may choose; registry and suites are those of its archive."""
 
 
 class Pooling:
@@ -53,6 +55,12 @@ def check_one_scope(scopes: Iterable[Mapping[str, Json]]) -> Mapping[str, Json]:
                     f"figures of different {_LABELS[name]}: {left} and {right}",
                     where=f"scope, {name}",
                     expected="one tier, harness mode, registry and suite fingerprint in one figure",
-                    next_step="score and report each of them by itself",
+                    next_step=_next_step(name, right),
                 )
     return first
+
+
+def _next_step(name: str, value: Json) -> str:
+    if name in _OPTIONS:
+        return f"play or score both with the same choice, for example --option {name}={value}"
+    return "score and report each of them by itself"

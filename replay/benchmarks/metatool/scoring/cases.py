@@ -97,11 +97,11 @@ class MetaToolCases:
         literal = read_literal(text, sample.candidates, wanted=wanted)
         right, error = label_choice(sample, default)
         strictly_right, strict_error = label_choice(sample, strict)
+        compat: dict[str, Json] = {"verdict": right, "error_type": error, "chosen": list(default.chosen)}
         return {
-            "verdict": right,
-            "error_type": error,
-            "chosen": list(default.chosen),
+            **compat,
             "oddities": list(default.oddities),
+            "compat": compat,
             "strict": {"verdict": strictly_right, "error_type": strict_error, "chosen": list(strict.chosen)},
             "paper_literal": _literal_label(literal, sample, wanted=wanted),
         }
@@ -147,9 +147,11 @@ def _id_of(case: Mapping[str, Json]) -> str:
 
 
 def _read_awareness(text: str) -> dict[str, Json]:
+    default = awareness.read_default(text)
     return {
-        "verdict": awareness.read_default(text),
+        "verdict": default,
         "error_type": "",
+        "compat": {"verdict": default},
         "strict": {"verdict": awareness.read_strict(text)},
         "paper_literal": awareness.read_literal(text),
     }

@@ -287,7 +287,7 @@ def test_folder_without_outputs(tmp_path: Path) -> None:
 
 def test_absent_path(tmp_path: Path) -> None:
     """A path that is not there is named."""
-    with pytest.raises(InputError, match=r"no such folder \(nowhere\)"):
+    with pytest.raises(InputError, match=r"no such file or folder \(nowhere\)"):
         read(tmp_path / "nowhere")
 
 
