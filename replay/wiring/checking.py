@@ -14,12 +14,23 @@ from replay.core.errors import InputError
 from replay.core.keys import SIMULATED
 from replay.core.network import NetworkGuard
 from replay.core.trajectory import CallStep, CompletionStep, Trajectory, find_difference
-from replay.core.types import Json, Key, Mode, Provenance, Record, Role, Snapshot, SnapshotKind
+from replay.core.types import (
+    Completion,
+    Json,
+    Key,
+    Mode,
+    Provenance,
+    Record,
+    Role,
+    Snapshot,
+    SnapshotKind,
+    ToolResult,
+)
 from replay.engine.plan import PlanItem
 from replay.engine.rundir.checking import RunFinding, verify_run
 from replay.engine.rundir.reading import Run, load_run
 from replay.llm.judges import JudgeChain, RecordedJudge
-from replay.store.answers import model_scope, read_result
+from replay.store.answers import model_scope, read_completion, read_result
 from replay.store.layers import LayeredStore
 from replay.wiring.candidates import OUTPUTS, choose_candidate
 from replay.wiring.library import Library
@@ -166,11 +177,15 @@ def _look_up_again(run: Run, answers: LayeredStore) -> CheckedRun:
     looked_up = 0
     for trajectory in run.trajectories():
         for step in trajectory.steps:
-            if not isinstance(step, CallStep) or not step.result.key or step.result.provenance in _MADE:
+            if not isinstance(step, CallStep | CompletionStep):
+                continue
+            given = step.result if isinstance(step, CallStep) else step.completion
+            if not given.key or (given.provenance in _MADE and not answers.count(Key(given.key))):
                 continue
             looked_up += 1
-            if not _is_recorded(step, answers):
-                what = f"{step.tool} was answered otherwise than the archive does"
+            if not _is_recorded(given, answers):
+                name = step.tool if isinstance(step, CallStep) else f"the {step.role.value}'s request"
+                what = f"{name} was answered otherwise than the archive does"
                 findings.append(
                     RunFinding(member="trajectories.jsonl", record=f"task {trajectory.task}", what=what)
                 )
@@ -184,13 +199,20 @@ def _look_up_again(run: Run, answers: LayeredStore) -> CheckedRun:
     )
 
 
-def _is_recorded(step: CallStep, answers: LayeredStore) -> bool:
+def _is_recorded(given: ToolResult | Completion, answers: LayeredStore) -> bool:
     """Tell whether an answer is one of those recorded under its key."""
-    key = Key(step.result.key)
+    key = Key(given.key)
     recorded = (answers.get(key, sequence) for sequence in range(answers.count(key)))
-    return any(
-        read_result(held, lookup="").content == step.result.content for held in recorded if held is not None
-    )
+    return any(_says(held, given) for held in recorded if held is not None)
+
+
+def _says(held: Snapshot, given: ToolResult | Completion) -> bool:
+    if isinstance(given, ToolResult):
+        return held.kind is SnapshotKind.API and read_result(held, lookup="").content == given.content
+    if held.kind is not SnapshotKind.COMPLETION:
+        return False
+    said = read_completion(held)
+    return (said.content, said.tool_calls, said.finish) == (given.content, given.tool_calls, given.finish)
 
 
 def _check_summary(run: Run) -> Iterator[RunFinding]:
