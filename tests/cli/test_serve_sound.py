@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -192,7 +193,8 @@ def test_an_archive_may_vanish_while_it_is_served(home: Path, tmp_path: Path) ->
 
 REACHING = """
 import socket, sys, threading, time
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from replay.cli.main import main
 
@@ -259,29 +261,34 @@ def test_the_log_of_a_server_with_a_simulator(home: Path, tmp_path: Path) -> Non
     assert 1 == len(run_command("misses", log, "--json").document["wants"])
 
 
-def record_items(folder: Path, count: int) -> dict[int, bytes]:
-    """Make an archive of a service with so many items, of many lengths."""
+def record_items(folder: Path, texts: Sequence[str]) -> dict[int, bytes]:
+    """Make an archive of a service with an item of each text."""
     found: dict[int, bytes] = {}
 
     def answer(request: httpx.Request) -> httpx.Response:
         item = int(request.url.params["n"])
-        return httpx.Response(200, json={"n": item, "text": f"{item} " * (7 * item % 600)})
+        return httpx.Response(200, json={"n": item, "text": texts[item]})
 
     plan = ExchangePlan(archive=str(folder / "items.replay"), mode=Mode.RECORD, home=str(folder / "home"))
     with open_exchanges(plan) as book:
         made = ReplayTransport(book.exchanges.session("made"), live=httpx.MockTransport(answer), records=True)
         with httpx.Client(transport=made, base_url="https://items.example.org") as client:
-            for item in range(count):
+            for item in range(len(texts)):
                 found[item] = client.get(f"/item?n={item}").content
     return found
+
+
+def serve_items(folder: Path, *words: str) -> AbstractContextManager[ServingProcess]:
+    """Serve what was recorded of them."""
+    origin = ("--upstream", "items=https://items.example.org")
+    return serving_process(folder / "items.replay", "--home", folder / "home", *origin, *words)
 
 
 @pytest.mark.parametrize("apart", [100_003, 10_007, 1_009])
 def test_bits_that_turn_while_they_are_served_tear_no_answer(tmp_path: Path, apart: int) -> None:
     """What comes is what was recorded, byte for byte, or 500; whatever bits of the store turned."""
-    items = record_items(tmp_path, 150)
-    words = ("--home", tmp_path / "home", "--upstream", "items=https://items.example.org")
-    with serving_process(tmp_path / "items.replay", *words) as server:
+    items = record_items(tmp_path, [f"{item} " * (7 * item % 600) for item in range(150)])
+    with serve_items(tmp_path) as server:
         (data,) = (tmp_path / "home").rglob("data.mdb")
         data.chmod(0o644)
         content = data.read_bytes()
@@ -294,3 +301,21 @@ def test_bits_that_turn_while_they_are_served_tear_no_answer(tmp_path: Path, apa
         whole = {item: answer.content for item, answer in got.items() if answer.status_code == 200}
         assert whole == {item: items[item] for item in whole}
         assert (0, "") == (server.stop(), server.err)
+
+
+def test_a_client_that_takes_no_answer_gives_up_its_place(tmp_path: Path) -> None:
+    """Its long answer keeps others out for the time that a client has, and no longer."""
+    record_items(tmp_path, ["short", "long " * 2_500_000])
+    with serve_items(tmp_path, "--read-timeout", "0.5", "--max-requests", "1") as server:
+        place = urlsplit(server.address)
+        with socket.socket() as stalled:
+            stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            stalled.connect((place.hostname, place.port))
+            stalled.sendall(b"GET /http/items/item?n=1 HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n")
+            assert stalled.recv(8).startswith(b"HTTP/1.1")
+            seen = [server.client.get("/http/items/item?n=0").status_code]
+            while seen[-1] == 503 and len(seen) < 300:
+                pause(0.02)
+                seen.append(server.client.get("/http/items/item?n=0").status_code)
+        assert (503, 200) == (seen[0], seen[-1])
+        assert 0 == server.stop()
