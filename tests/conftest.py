@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from replay.core.determinism import NetworkGuard
 from tests.support.data import find_shared_data
+from tests.support.golden import Golden
 
 # What a test may see of the caller's environment; everything else (credentials, proxies, REPLAY_*, locale
 # and time zone of the machine) is taken away before each test.
@@ -38,6 +39,19 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 # Seven thousand collected tests stay until the end: to look through them again and again for garbage took a
 # fifth of the time of the quick tests.
 gc.disable()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the one option of these tests."""
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the golden files anew, to be reviewed as a change"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse to renew golden files where nobody looks at the change."""
+    if config.getoption("--update-golden") and os.environ.get("CI"):
+        raise pytest.UsageError("--update-golden is refused where CI is set: a change of them is reviewed")
 
 
 def pytest_collection_finish() -> None:
@@ -70,6 +84,12 @@ def blocked_network() -> Iterator[NetworkGuard]:
     """Refuse every connection and name look-up; a test may read how many there were."""
     with NetworkGuard() as guard:
         yield guard
+
+
+@pytest.fixture(scope="session")
+def golden(pytestconfig: pytest.Config) -> Golden:
+    """Files of what this program is known to say."""
+    return Golden(updates=pytestconfig.getoption("--update-golden"))
 
 
 @pytest.fixture(scope="session")

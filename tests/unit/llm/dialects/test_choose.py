@@ -8,7 +8,7 @@ from replay.core.errors import HistoryError, InputError, ModelError
 from replay.llm.dialects.choose import CALL_FORMS, ModelDialect, choose_dialect
 from tests.support import chat_templates as templates
 from tests.support.chats import WEATHER, make_call, make_chat, make_result, say
-from tests.support.data import GOLDEN
+from tests.support.golden import Golden
 
 CONVERSATION = make_chat(
     say("system", "You are brief."),
@@ -78,11 +78,10 @@ PROMPTS = {
 
 
 @pytest.mark.parametrize("name", PROMPTS)
-def test_prompts_are_those_that_were_reviewed(name: str) -> None:
+def test_prompts_are_those_that_were_reviewed(name: str, golden: Golden) -> None:
     """Every character a model sees, for each layout and form of calls."""
     source, calls = PROMPTS[name]
-    expected = (GOLDEN / "prompts" / f"{name}.txt").read_text(encoding="utf-8")
-    assert expected == choose(source, calls).render(CONVERSATION)
+    golden.check_text(f"prompts/{name}.txt", choose(source, calls).render(CONVERSATION))
 
 
 def test_the_digest_covers_all_that_shapes_a_prompt() -> None:

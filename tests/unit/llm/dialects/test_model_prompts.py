@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from replay.llm.dialects.choose import choose_dialect
 from replay.llm.guarding import Guard
 from replay.llm.llamacpp.jobs import Generation, GenerationJob, Listener
 from replay.llm.local import Voice
-from tests.support.data import GOLDEN
+from tests.support.golden import Golden
 from tests.support.weights import need_binding, need_model
 from tests.unit.llm.dialects.test_choose import CONVERSATION
 
@@ -35,7 +34,7 @@ def load(path: Path) -> Any:
 
 
 @pytest.mark.parametrize(("name", "calls", "prompt"), CASES)
-def test_token_ids_are_those_that_were_reviewed(name: str, calls: str, prompt: str) -> None:
+def test_token_ids_are_those_that_were_reviewed(name: str, calls: str, prompt: str, golden: Golden) -> None:
     """Text and ids: the begin token once where the model wants one, control tokens as such."""
     need_binding()
     model = load(need_model(name).path)
@@ -45,10 +44,9 @@ def test_token_ids_are_those_that_were_reviewed(name: str, calls: str, prompt: s
         spelled = model.detokenize(tokens, special=True).decode()
     finally:
         model.close()
-    expected = json.loads((GOLDEN / "prompts" / f"{name}-{calls}.json").read_text(encoding="utf-8"))
-    assert (GOLDEN / "prompts" / f"{prompt}.txt").read_text(encoding="utf-8") == text
+    golden.check_text(f"prompts/{prompt}.txt", text)
     assert text == spelled.removeprefix("<bos>")
-    assert expected == list(tokens)
+    golden.check_json(f"prompts/{name}-{calls}.json", list(tokens))
 
 
 @pytest.mark.parametrize("name", ["smollm2-135m", "gemma3-270m"])
