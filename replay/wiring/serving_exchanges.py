@@ -139,8 +139,8 @@ class Services:
         return service
 
     def _open(self, name: str) -> Service:
-        rules = self._rules(name) or KeyRules(name=name)
         upstream = self._described.get(name)
+        rules = self._rules(name) or (KeyRules(name=name) if upstream is None else _rules_in(upstream))
         values = () if upstream is None else read_sent_always(upstream).secrets
         secrets = Secrets(values, fields=rules.secret_fields)
         exchanges = Exchanges(
@@ -162,7 +162,7 @@ class Services:
 
     def _agree(self, upstream: Upstream) -> None:
         """Write down what is particular to a service, and hold to what was written before."""
-        rules = KeyRules(name=upstream.name, left_out=upstream.left_out, secret_fields=upstream.secret_fields)
+        rules = _rules_in(upstream)
         held, overlay = self._rules(upstream.name), self._library.store.overlay
         if held not in (None, rules):
             raise InputError(
@@ -199,6 +199,10 @@ def found_answer(turn: Turn, answer: HttpAnswer, *, counter: str = "http_hits") 
     call = ToolCall(id=f"call_{turn.key[7:19]}", name=turn.call.tool, arguments="")
     step = CallStep(call=call, tool=turn.call.tool, result=result)
     return Found(answer.status, answer.headers, answer.parts, step, (counter,))
+
+
+def _rules_in(upstream: Upstream) -> KeyRules:
+    return KeyRules(name=upstream.name, left_out=upstream.left_out, secret_fields=upstream.secret_fields)
 
 
 def _remember(held: OrderedDict[_Name, _Thing], name: _Name, thing: _Thing) -> None:

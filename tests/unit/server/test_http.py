@@ -76,3 +76,16 @@ def test_a_miss_is_no_answer_of_the_service(served: Served) -> None:
 def test_no_upstream_named(served: Served) -> None:
     """A path that names nobody is unknown."""
     assert 404 == served.client.get("/http/").status_code
+
+
+def test_a_file_of_upstreams_says_what_is_left_out(tmp_path: Path) -> None:
+    """Of an archive that says nothing of it itself, as one that a test recorded."""
+    archive = record(tmp_path)
+    (tmp_path / "up.toml").write_text(
+        f'[upstream.api]\nkind = "rest"\nbase_url = "{ORIGIN}"\nleft_out = ["x-attempt"]\n'
+    )
+    words = (f"api={ORIGIN}", str(tmp_path / "up.toml"))
+    for upstreams, status in ((words, 203), (words[:1], 502)):
+        with serving(request_for(str(archive), tmp_path / "served", upstreams=upstreams)) as running:
+            got = running.client.get("/http/api/bytes", headers={"x-attempt": "2"})
+        assert status == got.status_code
