@@ -6,6 +6,7 @@ the same way every time, and its pieces go out as soon as they are certain.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import Final
@@ -14,12 +15,12 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from replay.core.canonical import digest
-from replay.core.errors import CanonicalError, MissError, ModelError
+from replay.core.errors import CanonicalError, MissError, ModelError, ReplayError
 from replay.core.trajectory import CompletionStep, NoteStep
 from replay.core.types import Completion, Json, Role
 from replay.server.chat_requests import read_chat, read_completion
 from replay.server.chat_shapes import ChatShape
-from replay.server.chat_talk import ChatSources, ChatTalk
+from replay.server.chat_talk import ChatSources, ChatTalk, write_event
 from replay.server.chat_wishes import ChatWish, WishError
 from replay.server.counters import Counters
 from replay.server.virtual_api import RequestLog
@@ -102,14 +103,36 @@ class ChatApi:
         try:
             async with talk.watching(receive):
                 if wish.stream:
-                    await _stream(send, talk, write)
+                    await self._stream(send, talk, write)
                 else:
                     await send_json(send, shape.whole(await talk.answer(write)))
+                    self._counters.add("completions")
         except ModelError:
             if not talk.has_left:
                 raise
-            return
-        self._counters.add("refused" if talk.has_failed else "completions")
+
+    async def _stream(self, send: Send, talk: ChatTalk, write: Callable[[Completion], None]) -> None:
+        """Send the events of a stream: nothing before the first, and what fails later is the last of them."""
+        is_begun = False
+        try:
+            async with aclosing(talk.events(write)) as events:
+                async for event in events:
+                    if not is_begun:
+                        await send({"type": "http.response.start", "status": 200, "headers": _STREAM})
+                    is_begun = True
+                    await send({"type": "http.response.body", "body": event, "more_body": True})
+        except (asyncio.CancelledError, ReplayError) as error:
+            if not is_begun or talk.has_left:
+                raise
+            self._counters.add("failed")
+            what = str(error) if isinstance(error, ReplayError) else "the server stopped first"
+            told = {"message": what, "type": "server_error"}
+            await send(
+                {"type": "http.response.body", "body": write_event({"error": told}), "more_body": True}
+            )
+        else:
+            self._counters.add("refused" if talk.has_failed else "completions")
+        await send({"type": "http.response.body", "body": b""})
 
     def _miss(self, error: MissError) -> None:
         self._counters.add("completion_misses")
@@ -120,18 +143,6 @@ class ChatApi:
         if self._log is not None:
             asked = digest("chat-wish", msgspec.to_builtins(wish))
             self._log.write(CompletionStep(role=Role.CANDIDATE, request_digest=asked, completion=completion))
-
-
-async def _stream(send: Send, talk: ChatTalk, write: Callable[[Completion], None]) -> None:
-    """Send the events of a stream; nothing is sent before the first of them."""
-    is_begun = False
-    async with aclosing(talk.events(write)) as events:
-        async for event in events:
-            if not is_begun:
-                await send({"type": "http.response.start", "status": 200, "headers": _STREAM})
-            is_begun = True
-            await send({"type": "http.response.body", "body": event, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
 
 
 def _card(name: str) -> Json:

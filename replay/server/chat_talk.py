@@ -13,7 +13,7 @@ from typing import Protocol
 
 from starlette.types import Receive
 
-from replay.core.errors import ModelError
+from replay.core.errors import ModelError, ReplayError
 from replay.core.logprobs import RankedToken
 from replay.core.types import Completion, Json
 from replay.server.chat_pieces import Cutter, Piece
@@ -22,7 +22,7 @@ from replay.server.chat_wishes import ChatWish, WishError
 from replay.server.waiting import run_aside
 from replay.server.wire import to_json
 
-__all__ = ["ChatSources", "ChatTalk", "Listener"]
+__all__ = ["ChatSources", "ChatTalk", "Listener", "write_event"]
 
 Listener = Callable[[str, Sequence[RankedToken]], None]
 """Told which words the current answer begins with, and its ranked tokens; raises ReplayError to end it."""
@@ -55,6 +55,7 @@ class ChatTalk:
         self._loop = asyncio.get_running_loop()
         self._events: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._is_begun = False
+        self._is_given_up = False
         self.has_left = False
         """True once the client is gone."""
         self.has_failed = False
@@ -94,10 +95,17 @@ class ChatTalk:
                 yield event
             is_whole = True
         finally:
-            self.has_left = self.has_left or not is_whole
-            fault = await work
-            if fault is not None:
-                raise fault
+            if not is_whole:
+                await self._give_up(work)
+        fault = await work
+        if fault is not None:
+            raise fault
+
+    async def _give_up(self, work: asyncio.Task[WishError | None]) -> None:
+        """Let the thread end with its next token, and wait for that."""
+        self._is_given_up = True
+        with suppress(ReplayError):
+            await work
 
     async def _watch(self, receive: Receive) -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -161,16 +169,21 @@ class ChatTalk:
         yield None
 
     def _check_client(self) -> None:
-        if self.has_left:
+        if self.has_left or self._is_given_up:
             raise ModelError("the client left before its answer was whole")
 
     def _send(self, event: Json) -> None:
         self._is_begun = True
-        self._put(b"data: [DONE]\n\n" if event is None else b"data: " + to_json(event) + b"\n\n")
+        self._put(b"data: [DONE]\n\n" if event is None else write_event(event))
 
     def _put(self, event: bytes | None) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             self._loop.call_soon_threadsafe(self._events.put_nowait, event)
+
+
+def write_event(event: Json) -> bytes:
+    """Write one event of a stream."""
+    return b"data: " + to_json(event) + b"\n\n"
 
 
 class _Choice:
