@@ -252,17 +252,27 @@ def test_a_layer_is_recorded_over_an_archive(site: Site) -> None:
     assert (3, True) == (wrong.code, "a recording over another archive" in wrong.err)
 
 
-def test_calls_of_the_virtual_api_are_recorded(tmp_path: Path, fake: FakeUpstream) -> None:
-    """A miss of /virtual is asked of the proxy; a failure stays a miss and is asked again."""
+@pytest.mark.parametrize(
+    ("kind", "more", "target"),
+    [
+        ("stabletoolbench-proxy", "", "/v"),
+        ("rest", 'routes = [{tool = "*/top_headlines", path = "/on/{topic}"}]\n', "/v/on/unheard%20of"),
+        ("rapidapi", 'routes = [{tool = "*", method = "POST", path = "/news"}]\n', "/v/news"),
+    ],
+)
+def test_calls_of_the_virtual_api_are_recorded(
+    tmp_path: Path, fake: FakeUpstream, *, kind: str, more: str, target: str
+) -> None:
+    """A miss of /virtual is asked of the upstream; a failure stays a miss and is asked again."""
     (tmp_path / "up.toml").write_text(
-        f'[upstream.proxy]\nkind = "stabletoolbench-proxy"\nbase_url = "{fake.url}/v"\nretries = 0\n'
+        f'[upstream.proxy]\nkind = "{kind}"\nbase_url = "{fake.url}/v"\nretries = 0\n{more}'
     )
     replies = [
         answer_json({}, status=503),
         answer_json({"error": "", "response": "dry"}),
         answer_json({"error": "", "response": "never"}),
     ]
-    fake.says("/v", *replies)
+    fake.says(target, *replies)
     words = ("--mode", "record", "--upstream", tmp_path / "up.toml", "--out", tmp_path / "out")
     with serving_process(MINI, *words, "--home", tmp_path / "home") as server:
         got = [server.client.post("/virtual", json=UNHEARD) for _ in range(3)]
