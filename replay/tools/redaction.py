@@ -14,6 +14,8 @@ from functools import lru_cache
 from operator import is_
 from typing import Final
 
+import msgspec
+
 from replay.core.canonical import MAX_DEPTH
 from replay.core.errors import CanonicalError
 from replay.core.types import Json, Record
@@ -23,6 +25,8 @@ __all__ = ["API_KEYS", "CREDENTIALS", "MASK", "PASSWORDS", "Redaction", "find_se
 MASK: Final = "$redacted"
 
 _SEPARATORS: Final = str.maketrans("", "", "-_. ")
+_SEPARATOR_BYTES: Final = b"-_. "
+_ENCODER: Final = msgspec.json.Encoder()
 
 
 class Redaction(Record, frozen=True, kw_only=True):
@@ -83,8 +87,10 @@ def scrub(value: Json, rules: Iterable[Redaction]) -> Json:
     Errors:  CanonicalError with the JSON path when the value is nested deeper than canonical JSON allows.
     """
     kept = tuple(rules)
+    if not kept or not _may_hold(value, kept):
+        return value
     try:
-        return _scrub(value, kept, MAX_DEPTH) if kept else value
+        return _scrub(value, kept, MAX_DEPTH)
     except _TooDeepError:
         place = _find_too_deep(value, MAX_DEPTH, "$")
         expected = f"at most {MAX_DEPTH} levels"
@@ -120,6 +126,34 @@ def _secrets_in_text(text: str, rules: tuple[Redaction, ...]) -> list[str]:
     pairs = [match.groups() for match in _PAIR.finditer(text)] if "=" in text else []
     found = [held for name, held in pairs if any(rule.covers(name) for rule in rules)]
     return found + ([match.group(2) for match in _HEADER.finditer(text)] if " " in text else [])
+
+
+def _may_hold(value: Json, rules: tuple[Redaction, ...]) -> bool:
+    """Look whether the spelling of a secret's name occurs in a value at all, which it seldom does.
+
+    Names and texts of plain ASCII stand in its JSON as they are, so what is not found there is nowhere.
+    """
+    try:
+        written = _ENCODER.encode(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return True
+    if not written.isascii() or written.count(b"[") + written.count(b"{") > MAX_DEPTH:
+        return True
+    plain = written.lower().translate(None, _SEPARATOR_BYTES).decode("ascii")
+    for needle in _needles(rules):  # noqa: SIM110  a generator would take as long as all the looking
+        if needle in plain:
+            return True
+    return False
+
+
+@lru_cache(maxsize=64)
+def _needles(rules: tuple[Redaction, ...]) -> tuple[str, ...]:
+    """Collect what every covered name has in it: fields and endings, but for those that hold another."""
+    kept: list[str] = []
+    for text in sorted({text for rule in rules for text in (*rule.fields, *rule.suffixes)}, key=len):
+        if not any(shorter in text for shorter in kept):
+            kept.append(text)
+    return tuple(kept)
 
 
 class _TooDeepError(Exception):
