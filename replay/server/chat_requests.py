@@ -23,7 +23,6 @@ QUIET: Final[Mapping[str, tuple[Json, ...]]] = {
     "frequency_penalty": (0, 0.0),
     "presence_penalty": (0, 0.0),
     "logit_bias": ({},),
-    "parallel_tool_calls": (True,),
     "store": (False,),
     "service_tier": ("auto", "default"),
     "echo": (False,),
@@ -44,6 +43,7 @@ CHAT: Final = _SAMPLING | {
     "messages",
     "tools",
     "tool_choice",
+    "parallel_tool_calls",
     "response_format",
     "max_completion_tokens",
     "top_logprobs",
@@ -66,6 +66,7 @@ def read_chat(body: bytes) -> ChatWish:
         tools=tools,
         strict_tools=strict_names(asked.get("tools")),
         tool_choice=read_choice(asked.get("tool_choice"), tools),
+        one_call=not _flag(asked, "parallel_tool_calls", default=True),
         schema=read_format(asked.get("response_format")),
         top_logprobs=_read_logprobs(asked),
     )
@@ -160,12 +161,12 @@ def _read_logprobs(asked: Mapping[str, Json]) -> int | None:
     return (count or 0) if is_wanted else None
 
 
-def _flag(asked: Mapping[str, Json], name: str, where: str = "") -> bool:
+def _flag(asked: Mapping[str, Json], name: str, where: str = "", *, default: bool = False) -> bool:
     value = asked.get(name)
     place = f"{where}.{name}" if where else name
     if value is not None and not isinstance(value, bool):
         raise WishError(f"{place} must be true or false", place)
-    return bool(value)
+    return default if value is None else bool(value)
 
 
 def _number(asked: Mapping[str, Json], name: str, most: float) -> float | None:

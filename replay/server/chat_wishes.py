@@ -34,6 +34,8 @@ class ChatWish(Record, frozen=True, kw_only=True):
     strict_tools: tuple[str, ...] = ()
     """Tools whose calls must fit their schema: one that does not is no answer."""
     tool_choice: str = "auto"
+    one_call: bool = False
+    """True: an answer with several calls is no answer."""
     schema: Json = None
     temperature: float | None = None
     top_p: float | None = None

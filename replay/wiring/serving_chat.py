@@ -266,6 +266,8 @@ def _hold(wish: ChatWish, completion: Completion) -> Completion:
 def _faults(wish: ChatWish, completion: Completion) -> Iterator[str]:
     if wish.schema is not None and completion.finish in COMPLETE and not completion.tool_calls:
         yield from _misfits(wish.schema, completion.content or "")
+    if wish.one_call and len(completion.tool_calls) > 1:
+        yield f"it makes {len(completion.tool_calls)} calls where one at a time was asked for"
     may_call = bool(wish.tools) and wish.tool_choice != "none"
     for call in completion.tool_calls:
         if not may_call:

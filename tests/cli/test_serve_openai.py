@@ -159,7 +159,16 @@ def test_a_remote_model_is_recorded_through_the_server(
         assert answers == send_again(server.address, first.requests, at_once=4)
         assert first.heard == talk(server.address, "gpt").heard
         assert aside == talk_aside(server.address, "gpt")
+        refuse_several_calls(server, first.requests)
         assert 0 == server.metric("network_attempts")
+
+
+def refuse_several_calls(server: ServingProcess, requests: tuple[tuple[str, bytes], ...]) -> None:
+    """Two calls are no answer where one at a time is asked for."""
+    asked = next(json.loads(body) for _, body in requests if b'"tool_choice":"required"' in body)
+    got = server.client.post(PATH, json={**asked, "parallel_tool_calls": False})
+    assert (400, "model_invalid") == (got.status_code, got.json()["error"]["code"])
+    assert "2 calls" in got.json()["error"]["message"]
 
 
 def test_a_failing_remote_model_is_no_answer(tmp_path: Path, fake: FakeUpstream) -> None:

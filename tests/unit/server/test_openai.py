@@ -205,6 +205,14 @@ def test_tools_are_called_and_their_results_read(client: openai.OpenAI) -> None:
     assert "sunny" in str(after.choices[0].message)
 
 
+def test_one_call_at_a_time_may_be_asked_for(client: openai.OpenAI) -> None:
+    """An answer with one call is the same answer."""
+    words: Any = {"model": MODEL, "messages": SAID, "tools": [WEATHER]}
+    single: Any = {**words, "parallel_tool_calls": False}
+    many, one = (client.chat.completions.create(**w).choices[0].message for w in (words, single))
+    assert (many, 1) == (one, len(one.tool_calls or ()))
+
+
 def test_streamed_calls_join(client: openai.OpenAI) -> None:
     """The client's own accumulator builds the call."""
     with client.chat.completions.stream(model=MODEL, messages=SAID, tools=[WEATHER]) as stream:
@@ -253,7 +261,7 @@ def test_the_async_client(served: Served) -> None:
         ({"response_format": SCHEMA, "tools": [WEATHER]}, "response_format"),
         ({"frequency_penalty": 0.5}, "frequency_penalty"),
         ({"logit_bias": {"1": 5}}, "logit_bias"),
-        ({"parallel_tool_calls": False}, "parallel_tool_calls"),
+        ({"parallel_tool_calls": "no"}, "parallel_tool_calls"),
         ({"extra_body": {"min_p": 0.1}}, "min_p"),
         ({"n": 99}, "n"),
         ({"tools": [{"type": "function", "function": {"name": "x", "parameters": {"type": 5}}}]}, "tools[0]"),

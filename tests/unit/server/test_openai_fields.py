@@ -49,6 +49,7 @@ def text_wish_of(**words: Json) -> ChatWish:
 def effect(wish: ChatWish) -> Json:
     """Everything that comes of a request: what the model is asked, how often, and what is shown of it."""
     shown = [wish.model, wish.seed, wish.n, wish.stream, wish.with_usage, list(wish.strict_tools)]
+    shown.append(wish.one_call)
     return [msgspec.to_builtins(request_of(wish)), shown]
 
 
@@ -150,6 +151,7 @@ EFFECTS: Final[dict[str, tuple[Json, Json]]] = {
     "messages": ({}, {"messages": [{**USER, "content": "ho"}]}),
     "tools": ({}, {"tools": [TOOL]}),
     "tool_choice": ({"tools": [TOOL]}, {"tools": [TOOL], "tool_choice": "required"}),
+    "parallel_tool_calls": ({}, {"parallel_tool_calls": False}),
     "response_format": ({}, {"response_format": {"type": "json_object"}}),
     "max_completion_tokens": ({}, {"max_completion_tokens": 3}),
     "max_tokens": ({}, {"max_tokens": 3}),
