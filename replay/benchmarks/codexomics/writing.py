@@ -12,7 +12,8 @@ from replay.benchmarks.codexomics.scoring.pooling import check_one_scope
 from replay.benchmarks.codexomics.scoring.report_form import summary_json
 from replay.benchmarks.codexomics.scoring.rules import OFFICIAL_SCORER
 from replay.benchmarks.codexomics.scoring.verdicts import judge_record
-from replay.core.errors import InputError, StoreError
+from replay.benchmarks.written_files import write_file
+from replay.core.errors import InputError
 from replay.core.types import Json, Task
 
 __all__ = ["FORMS", "write_report"]
@@ -46,10 +47,6 @@ def write_report(outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form:
             "records": records,
         }
         path = folder / (f"{form}.json" if trial == 0 else f"{form}.trial-{trial}.json")
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise StoreError(f"report cannot be written: {error.strerror}", where=path.name) from None
+        write_file(path, json.dumps(document, ensure_ascii=False, indent=1) + "\n")
         written.append(path)
     return tuple(written)

@@ -20,9 +20,9 @@ import msgspec
 from replay.benchmarks.acebench.importing.source import MAX_FILE_BYTES, Faults
 from replay.benchmarks.acebench.records import AGENT, LANGUAGES, task_id
 from replay.benchmarks.plain_files import plain_status
+from replay.benchmarks.written_files import write_file
 from replay.core.canonical import parse_json
-from replay.core.determinism import temporary_name
-from replay.core.errors import CanonicalError, InputError, LimitError, StoreError
+from replay.core.errors import CanonicalError, InputError, LimitError
 from replay.core.types import Json, Output, Record, Task
 
 __all__ = ["FORM", "FORMS", "outcome_of", "read_outputs", "write_outputs"]
@@ -108,7 +108,7 @@ def write_outputs(outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form
         line = json.dumps({"id": name, **_result_of(outcome, category)}, ensure_ascii=False)
         files.setdefault(target, []).append(([int(part) for part in re.findall(r"\d+", name)], line))
     for target in sorted(files):
-        _write(target, "".join(f"{line}\n" for _, line in sorted(files[target])))
+        write_file(target, "".join(f"{line}\n" for _, line in sorted(files[target])))
     return tuple(sorted(files))
 
 
@@ -264,21 +264,3 @@ def _result_of(outcome: Json, category: str) -> dict[str, Json]:
     if category in AGENT:
         return {"result": outcome.get("result"), "process": outcome.get("process")}
     return {"result": outcome.get("output")}
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(temporary_name(path.name))
-        try:
-            draft.write_text(text, encoding="utf-8", newline="")
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"a result file cannot be written: {error.strerror or error}",
-            where=path.name,
-            next_step="check the folder and the free space, then write again",
-        ) from None

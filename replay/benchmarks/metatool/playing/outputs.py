@@ -20,8 +20,8 @@ from replay.benchmarks.metatool.records import (
     Sample,
     sample_of,
 )
-from replay.core.determinism import temporary_name
-from replay.core.errors import InputError, StoreError
+from replay.benchmarks.written_files import write_file
+from replay.core.errors import InputError
 from replay.core.types import Json, Task
 
 __all__ = ["FORMS", "write_outputs"]
@@ -59,7 +59,7 @@ def write_outputs(outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form
             record = _record(task, sample, outcome["answer"])
             files.setdefault(place / _FILES[sample.subtask], []).append(record)
     for path, records in files.items():
-        _write(path, _text(records, form))
+        write_file(path, _text(records, form))
     return tuple(sorted(files))
 
 
@@ -76,21 +76,3 @@ def _text(records: list[Json], form: str) -> str:
     if form == "lines":
         return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     return json.dumps(records, ensure_ascii=False, indent=4) + "\n"
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(temporary_name(path.name))
-        try:
-            draft.write_text(text, encoding="utf-8", newline="")
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"an answer file cannot be written: {error.strerror or error}",
-            where=path.name,
-            next_step="check the folder and the free space, then write again",
-        ) from None

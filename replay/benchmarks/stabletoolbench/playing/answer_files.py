@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from replay.benchmarks.stabletoolbench.playing.raw_answer import flatten_answer
-from replay.core.determinism import temporary_name
-from replay.core.errors import InputError, StoreError
+from replay.benchmarks.written_files import write_file
+from replay.core.errors import InputError
 from replay.core.types import Json, Task
 
 __all__ = ["FORMS", "converted_text", "raw_file_name", "raw_text", "write_answers"]
@@ -66,7 +66,7 @@ def write_answers(outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form
             files[target] = kept if form == "raw" else flatten_answer(kept)
     write = converted_text if form == "converted" else raw_text
     for path in sorted(files):
-        _write(path, write(files[path]))
+        write_file(path, write(files[path]), encoding="ascii")
     return tuple(sorted(files))
 
 
@@ -83,21 +83,3 @@ def _checked(name: str, where: str) -> str:
         expected = "letters, digits, and . _ @ - inside"
         raise InputError(f"{name!r} is no file name", where=where, expected=expected)
     return name
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(temporary_name(path.name))
-        try:
-            draft.write_text(text, encoding="ascii", newline="")
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"an answer file cannot be written: {error.strerror or error}",
-            where=path.name,
-            next_step="check the folder and the free space, then write again",
-        ) from None

@@ -25,8 +25,8 @@ from replay.benchmarks.toolsandbox.world.schema import (
     USER,
 )
 from replay.benchmarks.toolsandbox.world.tables import Row, Tables
-from replay.core.determinism import temporary_name
-from replay.core.errors import InputError, StoreError
+from replay.benchmarks.written_files import write_file
+from replay.core.errors import InputError
 from replay.core.types import Json, Task
 
 __all__ = ["CONVERSATION_FILE", "FORMS", "conversation", "write_outputs"]
@@ -67,7 +67,7 @@ def write_outputs(outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form
     if lines:
         files[folder / "outcomes.jsonl"] = "\n".join(lines) + "\n"
     for path, text in files.items():
-        _write(path, text)
+        write_file(path, text)
     return tuple(sorted(files))
 
 
@@ -111,13 +111,3 @@ def _arguments(content: str) -> str:
         return json.dumps(ast.literal_eval(literal))
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return literal
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(temporary_name(path.name))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(path)
-    except OSError as error:
-        raise StoreError(f"cannot write {path.name}: {error.strerror}", where=path.parent.name) from None
