@@ -194,6 +194,11 @@ def _show_models(report: RunReport, screen: Screen) -> None:
             f"cost {part}: {cost.requests} requests, {cost.prompt_tokens} prompt tokens "
             f"({cost.reused_tokens} reused), {cost.generated_tokens} generated, {cost.seconds:.1f} s"
         )
+        if cost.overflowed:
+            screen.log(
+                f"context {part}: {cost.overflowed} of {cost.requests} requests had no room in it, "
+                "so they have no answer; --context takes more"
+            )
     unpinned = report.manifest.conditions.get("unpinned")
     if unpinned:
         screen.say(

@@ -24,6 +24,8 @@ class Cost(Record, frozen=True, kw_only=True):
     generated_tokens: int = 0
     seconds: float = 0.0
     """From asking to answer. Requests that ran side by side each count their whole time."""
+    overflowed: int = 0
+    """Requests that the model's context had no room for."""
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(
@@ -32,6 +34,7 @@ class Cost(Record, frozen=True, kw_only=True):
             reused_tokens=self.reused_tokens + other.reused_tokens,
             generated_tokens=self.generated_tokens + other.generated_tokens,
             seconds=round(self.seconds + other.seconds, 6),
+            overflowed=self.overflowed + other.overflowed,
         )
 
 

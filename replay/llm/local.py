@@ -272,6 +272,7 @@ class LocalModel:
             reused_tokens=generation.reused_tokens,
             generated_tokens=len(generation.tokens),
             seconds=watch.elapsed_s(),
+            overflowed=int(generation.finish == FINISH_OVERFLOW),
         )
         self._meter.add(request.role.value, cost)
         return generation

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from replay.core.canonical import digest
 from replay.core.determinism import count_cpus
-from replay.core.errors import InternalError
+from replay.core.errors import InternalError, ModelError
 from replay.core.types import Json
 from replay.llm.dialects.choose import choose_dialect
 from replay.llm.gguf import read_gguf
@@ -36,11 +36,17 @@ def find_model(word: str, wish: ModelWish) -> ModelPlan:
              allowed, or when the model failed its self-test; InputError for a broken file.
     """
     library = open_library(wish.home)
+    known = {row.file_sha256 for row in library.list()}
     row = library.add(Path(word)) if word.lower().endswith(".gguf") else library.find(word)
     trained = row.facts.context_tokens or wish.context_tokens
     settings = EngineSettings(context_tokens=min(wish.context_tokens, trained))
-    card = make_card(row, library, settings=settings, allow_unpinned=wish.allow_unpinned)
-    dialect = choose_dialect({_TEMPLATE: read_gguf(row.path).text(_TEMPLATE)}, calls=wish.dialect)
+    try:
+        card = make_card(row, library, settings=settings, allow_unpinned=wish.allow_unpinned)
+        dialect = choose_dialect({_TEMPLATE: read_gguf(row.path).text(_TEMPLATE)}, calls=wish.dialect)
+    except ModelError:
+        if row.file_sha256 not in known:
+            library.remove(row)
+        raise
     if card.selftest.schedule == INVARIANT:
         # Threads change no bit under this schedule; worker processes share the processors.
         settings = replace(settings, threads=wish.threads or max(1, count_cpus() // wish.jobs))

@@ -118,11 +118,14 @@ def _step(index: int, step: Step, trajectory: Trajectory) -> dict[str, Json]:
     shown: dict[str, Json] = {"step": index, "digest": trajectory.digests[index]}
     if isinstance(step, CompletionStep):
         completion = step.completion
+        detail = completion.detail if isinstance(completion.detail, dict) else {}
         return shown | {
             "kind": "completion",
             "role": step.role.value,
             "provenance": completion.provenance.value,
             "key": completion.key,
+            "finish": completion.finish,
+            "reason": detail.get("message"),
             "content": completion.content,
             "calls": [f"{call.name} {call.arguments}" for call in completion.tool_calls],
         }

@@ -137,6 +137,18 @@ def test_a_file_that_cannot_generate_leaves_nothing(tmp_path: Path, write: objec
     assert [] == [name for name in read_folder(tmp_path / "home") if name != "models"]
 
 
+def test_a_run_with_a_file_that_cannot_generate_leaves_nothing(tmp_path: Path) -> None:
+    """The file is registered for the run alone, and goes again when its self-test ends the process."""
+    need_binding()
+    weights = write_doubled_word(tmp_path / "bad.gguf")
+    words = ("--candidate", f"model:{weights}", "--limit", "1", "--threads", "1")
+    done = run_process("run", MINI, *words, "--out", tmp_path / "run", "--home", tmp_path / "home")
+    assert (6, "", 1) == (done.code, done.out, len(done.err.splitlines()))
+    assert "ended without a result (SIGABRT: " in done.err
+    assert not (tmp_path / "run").exists()
+    assert [] == list((tmp_path / "home" / "models").iterdir())
+
+
 def test_a_model_that_failed_every_schedule_is_refused(tmp_path: Path) -> None:
     """Its kept self-test says so; a run with it is exit 6 and one line."""
     need_binding()
@@ -163,6 +175,7 @@ def test_a_template_that_always_raises_is_one_line(tmp_path: Path) -> None:
     assert (6, "", 1) == (done.code, done.out, len(done.err.splitlines()))
     assert "chat template refuses: roles must alternate" in done.err
     assert not (tmp_path / "run").exists()
+    assert [] == list((tmp_path / "home" / "models").iterdir())
 
 
 def test_a_missing_index_says_what_to_copy_where(tmp_path: Path) -> None:

@@ -141,6 +141,7 @@ def test_a_full_context_is_a_named_state_everywhere(site: Site) -> None:
     """Live and strictly: the completion says overflow, nothing is shifted out."""
     words = ("--candidate", "model:tiny", "--limit", "1", "--context", "512", *SHORT)
     first = site.run("first", *words)
+    assert "context candidate: 1 of 1 requests had no room in it" in first.err
     (trajectory,) = load_run(site.folder / "first").trajectories()
     details = [step.completion.detail for step in trajectory.steps if hasattr(step, "completion")]
     assert {"overflow"} == {detail["error"] for detail in details}

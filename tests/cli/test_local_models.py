@@ -349,7 +349,8 @@ def test_costs_are_told_and_never_hashed(site: Site) -> None:
         report.cost["candidate"].requests == report.summary.provenance_by_boundary["candidate"]["generated"]
     )
     document = report.to_json()["cost"]["simulator"]
-    assert {"requests", "prompt_tokens", "reused_tokens", "generated_tokens", "seconds"} == document.keys()
+    counted = {"requests", "prompt_tokens", "reused_tokens", "generated_tokens", "seconds", "overflowed"}
+    assert counted == document.keys()
     for name in ("manifest.json", "trajectories.jsonl", "verdicts.jsonl", "summary.json"):
         assert b"reused_tokens" not in (site.folder / "run" / name).read_bytes()
 
