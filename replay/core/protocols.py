@@ -327,9 +327,12 @@ class Benchmark(Protocol):
         ...
 
     def write_outputs(
-        self, outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str
+        self, outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str, *, candidate: str = ""
     ) -> tuple[Path, ...]:
-        """Write outcomes as (task, trial, outcome) in an upstream form; returns the files written."""
+        """Write outcomes as (task, trial, outcome) in an upstream form; returns the files written.
+
+        candidate: whose they are, for forms that name it inside; in others the folder's name tells.
+        """
         ...
 
     def outcome_of(self, output: Output, task: Task) -> Json:

@@ -111,7 +111,9 @@ def export_run(run_path: Path, folder: Path, sources: RunSources, *, form: str =
             next_step=f"replay verify {run_path}",
         )
     found = ((tasks[task], trial, outcome) for task, trial, outcome in outcomes)
-    return benchmark.write_outputs(found, folder, form or benchmark.forms[0])
+    told = run.summary if isinstance(run.summary, dict) else {}
+    name = str(told.get("candidate", ""))
+    return benchmark.write_outputs(found, folder, form or benchmark.forms[0], candidate=name)
 
 
 def _step(index: int, step: Step, trajectory: Trajectory) -> dict[str, Json]:

@@ -100,7 +100,7 @@ class DemoBenchmark:
         return ()
 
     def write_outputs(
-        self, outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str
+        self, outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str, *, candidate: str = ""
     ) -> tuple[Path, ...]:
         """Nothing to write."""
         return ()

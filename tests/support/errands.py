@@ -113,7 +113,7 @@ class ErrandBenchmark:
         return ()
 
     def write_outputs(
-        self, outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str
+        self, outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str, *, candidate: str = ""
     ) -> tuple[Path, ...]:
         """Nothing to write."""
         return ()

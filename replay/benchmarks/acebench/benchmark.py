@@ -59,7 +59,12 @@ class AceBench:
         return read_outputs(path, tasks)
 
     def write_outputs(
-        self, outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str
+        self,
+        outcomes: Iterable[tuple[Task, int, Json]],
+        folder: Path,
+        form: str,
+        *,
+        candidate: str = "",  # noqa: ARG002
     ) -> tuple[Path, ...]:
         """Write official result files; returns the files written."""
         return write_outputs(outcomes, folder, form)

@@ -49,10 +49,10 @@ class CodeXomics:
         return read_outputs(path, tasks)
 
     def write_outputs(
-        self, outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str
+        self, outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str, *, candidate: str = ""
     ) -> tuple[Path, ...]:
         """Write outcomes as upstream's report; returns the files written."""
-        return write_report(outcomes, folder, form)
+        return write_report(outcomes, folder, form, candidate=candidate)
 
     def outcome_of(self, output: Output, task: Task) -> Json:
         """Turn an outside output into the outcome that the evaluators read."""

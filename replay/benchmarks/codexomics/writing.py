@@ -22,7 +22,9 @@ FORMS: Final = ("report", "completion-report")
 _TIERS: Final = {"report": Tier.CONTRACT, "completion-report": Tier.COMPLETION}
 
 
-def write_report(outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str) -> tuple[Path, ...]:
+def write_report(
+    outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str, *, candidate: str = ""
+) -> tuple[Path, ...]:
     """Write one report for each trial; `report` is scored as contract, the other as offline completion.
 
     Errors:  InputError for an unknown form or outcomes of more than one scope; StoreError when the folder
@@ -42,8 +44,9 @@ def write_report(outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form:
     scope = check_one_scope(scopes)
     written = []
     for trial, records in sorted(trials.items()):
+        summary = summary_json(records, scope, tier.value, OFFICIAL_SCORER)
         document = {
-            "summary": summary_json(records, scope, tier.value, OFFICIAL_SCORER),
+            "summary": summary | ({"model": candidate} if candidate else {}),
             "records": records,
         }
         path = folder / (f"{form}.json" if trial == 0 else f"{form}.trial-{trial}.json")

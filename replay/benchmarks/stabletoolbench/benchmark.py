@@ -68,7 +68,12 @@ class StableToolBench:
         return read_outputs(path, tasks)
 
     def write_outputs(
-        self, outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str
+        self,
+        outcomes: Iterable[tuple[Task, int, Json]],
+        folder: Path,
+        form: str,
+        *,
+        candidate: str = "",  # noqa: ARG002
     ) -> tuple[Path, ...]:
         """Write answers in an upstream form; returns the files written."""
         return write_answers(outcomes, folder, form)

@@ -62,10 +62,10 @@ class ToolSandbox:
         return read_outputs(path, tasks)
 
     def write_outputs(
-        self, outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str
+        self, outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str, *, candidate: str = ""
     ) -> tuple[Path, ...]:
         """Write outcomes in upstream's trajectory folders or as lines; returns the files written."""
-        return write_outputs(outcomes, folder, form)
+        return write_outputs(outcomes, folder, form, candidate=candidate)
 
     def outcome_of(self, output: Output, task: Task) -> Json:
         """Turn an outside output into the outcome that the evaluator reads."""

@@ -38,7 +38,9 @@ _FILES: Final = {
 }
 
 
-def write_outputs(outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str) -> tuple[Path, ...]:
+def write_outputs(
+    outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str, *, candidate: str = ""
+) -> tuple[Path, ...]:
     """Write outcomes as (task, trial, outcome) in one form and return the files written, sorted.
 
     Trial 0 goes to `folder`, trial n to `folder/trial-n` in upstream's form, which has one answer a task.
@@ -52,6 +54,7 @@ def write_outputs(outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form
             continue
         if form == "lines":
             line: Json = {"id": task.id, "trial": trial, "model_output": outcome["answer"]}
+            line |= {"candidate": candidate} if candidate else {}
             files.setdefault(folder / "answers.jsonl", []).append(line)
         else:
             sample = sample_of(task)

@@ -36,7 +36,9 @@ FORMS: Final = (FORM, "lines")
 """execution-context: upstream's trajectory folders; lines: `outcomes.jsonl`."""
 
 
-def write_outputs(outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str) -> tuple[Path, ...]:
+def write_outputs(
+    outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form: str, *, candidate: str = ""
+) -> tuple[Path, ...]:
     """Write outcomes as (task, trial, outcome) in one form; returns the files written, sorted.
 
     Trial n above 0 goes to `trial-n` in upstream's form, which has one result a scenario.
@@ -52,6 +54,7 @@ def write_outputs(outcomes: Iterable[tuple[Task, int, Json]], folder: Path, form
             continue
         if form == "lines":
             line = {"id": task.id, "trial": trial, "model_output": outcome}
+            line |= {"candidate": candidate} if candidate else {}
             lines.append(json.dumps(line, ensure_ascii=False))
             continue
         run = folder / f"trial-{trial}" if trial else folder

@@ -121,8 +121,9 @@ def test_nothing_produced_is_unscored() -> None:
 def test_reports_are_written_and_read_back(tmp_path: Path) -> None:
     """What was played comes out as a report whose records score the same."""
     end, _, _ = play_turns(TASK, turn(("zoom_in", '{"factor": 2}')), mode="clean-parity")
-    (path,) = BENCH.write_outputs([(TASK, 0, end.outcome)], tmp_path, "report")
+    (path,) = BENCH.write_outputs([(TASK, 0, end.outcome)], tmp_path, "report", candidate="gold")
     (output,) = BENCH.read_outputs(path, {TASK.id: TASK})
+    assert "gold" == output.candidate
     again = evaluate(BENCH.outcome_of(output, TASK), tier="native-function-contract")
     assert (1.0, "same") == (again[0].compat.value, again[0].compat.detail["stored"]["outcome"])
     assert "clean-parity" == again[0].compat.detail["scope"]["mode"]

@@ -107,8 +107,10 @@ def test_what_is_written_is_read_again(tmp_path: Path, form: str) -> None:
         for name, task in tasks.items()
         for trial in (0, 2)
     ]
-    MetaTool().write_outputs(outcomes, tmp_path / "out", form)
-    found = {(o.task, o.trial): o.data for o in read_outputs(tmp_path / "out", tasks)}
+    MetaTool().write_outputs(outcomes, tmp_path / "gold", form, candidate="gold")
+    outputs = read_outputs(tmp_path / "gold", tasks)
+    assert {"gold"} == {output.candidate for output in outputs}
+    found = {(o.task, o.trial): o.data for o in outputs}
     assert {(task.id, trial): outcome for task, trial, outcome in outcomes} == found
 
 
