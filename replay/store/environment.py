@@ -151,6 +151,7 @@ class Environment:
     def _make_view(self) -> View:
         view = View(self._env.begin(db=self._handles["index"]), self._handles, str(self.folder))
         if isinstance(self._local, _Views):
+            view.settle_kinds()
             self._local.view = view
         return view
 

@@ -77,7 +77,17 @@ class View:
         self.meta = handles["meta"]
         self._get = transaction.get
         self._body_of = self.parts.body_of
+        self._kinds = _KIND_PREFIXES
         self._scope_names: dict[int, str] = {}
+
+    def settle_kinds(self) -> None:
+        """Look only for the kinds that there are, from now on: for a view of what can never change."""
+        cursor = self.transaction.cursor(db=self.index)
+        self._kinds = tuple(
+            (prefix, kind)
+            for prefix, kind in _KIND_PREFIXES
+            if cursor.set_range(prefix) and cursor.key().startswith(prefix)
+        )
 
     def rows(self, database: Any) -> Iterator[tuple[bytes, bytes]]:
         """All rows of a database in order."""
@@ -88,7 +98,7 @@ class View:
     def body(self, raw: bytes, sequence: int) -> bytes | None:
         """Body bytes of one answer of a key or its alias: the hot path, which never touches the head."""
         name = raw if sequence == 0 else raw + pack_sequence(sequence)
-        for prefix, kind in _KIND_PREFIXES:
+        for prefix, kind in self._kinds:
             value = self._get(prefix + name)
             if value is not None:
                 return self._body_of(value, kind)
@@ -132,7 +142,7 @@ class View:
     def _row(self, raw: bytes, sequence: int) -> tuple[int, bytes] | None:
         """Kind and packed entry of one answer, or None."""
         name = raw + pack_sequence(sequence)
-        for prefix, kind in _KIND_PREFIXES:
+        for prefix, kind in self._kinds:
             value = self._get(prefix + name)
             if value is not None:
                 return kind, value
@@ -152,7 +162,7 @@ class View:
     def _has_rows(self, raw: bytes) -> bool:
         """Tell whether a key has answers of its own, whatever their sequence."""
         cursor = self.transaction.cursor(db=self.index)
-        for prefix, _ in _KIND_PREFIXES:
+        for prefix, _ in self._kinds:
             start = prefix + raw
             if cursor.set_range(start) and cursor.key().startswith(start):
                 return True
@@ -189,7 +199,7 @@ class View:
         """Answers recorded under a key itself, sorted by (kind, sequence)."""
         cursor = self.transaction.cursor(db=self.index)
         found: list[Place] = []
-        for prefix, _ in _KIND_PREFIXES:
+        for prefix, _ in self._kinds:
             start = prefix + raw
             if cursor.set_range(start):
                 for name in cursor.iternext(values=False):
