@@ -9,6 +9,7 @@ import importlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from replay.core.errors import InputError, InternalError
 from replay.core.keys import SIMULATED
@@ -31,7 +32,7 @@ from replay.wiring.sources import (
 )
 from replay.wiring.upstreams import find_remote, plan_upstreams
 
-__all__ = ["cast_answers", "cast_candidate", "describe_makers", "find_models"]
+__all__ = ["MAKER_TABLES", "cast_answers", "cast_candidate", "describe_makers", "find_models"]
 
 
 def cast_candidate(request: RunRequest, benchmark: Benchmark, library: Library) -> CandidatePlan:
@@ -132,6 +133,9 @@ def describe_makers(answers: AnswerPlan, settings: Settings) -> dict[str, tuple[
 
 
 _SIMULATORS, _USERS, _JUDGE_MODELS = "simulators", "users", "judge-models"
+
+MAKER_TABLES: Final = ("candidates", "judges", _JUDGE_MODELS, _SIMULATORS, _USERS)
+"""Tables of an archive that say who made its answers; ids are names."""
 
 
 def find_models(finder: str, wish: ModelWish | None = None) -> FindModel:

@@ -21,6 +21,7 @@ from replay.store.layers import LayeredStore
 from replay.store.signing import load_envelope, make_statement, sign_statement, signature_path
 from replay.store.snapshots import SnapshotStore
 from replay.store.suspicion import refuse_secrets
+from replay.wiring.casting import MAKER_TABLES
 from replay.wiring.documents import write_file
 from replay.wiring.library import locate_stores
 
@@ -31,7 +32,8 @@ class Below(Record, frozen=True, kw_only=True):
     """What the content of a store goes on top of."""
 
     bases: tuple[Path, ...]
-    """All layers below, the lowest first. What they hold wins over the store: an overlay only adds."""
+    """All layers below, the lowest first. Answers that they hold win: an overlay only adds. Who
+    made its answers, with which settings, is told by the store: that is whom a strict run then replays."""
     merge: bool = False
     """Freeze one archive that stands alone instead of a layer."""
     home: Path | None = None
@@ -68,7 +70,7 @@ def freeze_folder(
         facts = replace(top, name=name or top.name, version=version or f"{top.version}+", bases=())
         content = ArchiveContent(
             facts=facts,
-            tables={table: list(layered.table(table)) for table in layered.tables()},
+            tables={table: _rows(table, layered, opened) for table in layered.tables()},
             snapshots=list(layered.scan()),
         )
         shown = content if below.merge else delta(content, below.bases)
@@ -93,6 +95,14 @@ def sign_archive(archive: Path, key: Path) -> tuple[Path, tuple[str, ...]]:
     envelope = sign_statement(statement, key, earlier=load_envelope(path))
     write_file(path, msgspec.json.format(msgspec.json.encode(envelope), indent=2) + b"\n")
     return path, tuple(signature.keyid for signature in envelope.signatures)
+
+
+def _rows(table: str, layered: LayeredStore, store: SnapshotStore) -> list[tuple[str, bytes]]:
+    """All rows of a table: those of the lowest layer that has them, but makers as the store names them."""
+    rows = dict(layered.table(table))
+    if table in MAKER_TABLES:
+        rows |= dict(store.table(table))
+    return sorted(rows.items())
 
 
 def _texts(store: SnapshotStore) -> Iterator[tuple[str, str]]:

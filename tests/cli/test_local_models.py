@@ -133,6 +133,26 @@ def test_two_jobs_give_the_run_of_one(site: Site, protocol: str) -> None:
     assert one.recorded == two.recorded
 
 
+def test_a_layer_replays_its_own_run_whatever_its_base_recorded_of_the_model(site: Site) -> None:
+    """The base holds a run of the model with other options; those of the layer's run stand for its name."""
+    site.play("below", options={"tool_choice": "required"})
+    below = site.freeze("below")
+    bases = (ARCHIVE, below)
+    words: dict[str, Json] = {"archive": str(below), "bases": (str(ARCHIVE),)}
+    first = site.play("first", options={"max_steps": 3}, **words)
+    assert first.cost
+    layer = site.folder / "above.replay"
+    freeze_folder(
+        site.folder / "first" / "overlay",
+        layer,
+        label=("above", "1"),
+        below=Below(bases=bases, home=site.stores),
+    )
+    words = {"archive": str(layer), "bases": tuple(map(str, bases))}
+    again = site.play("strict", "strict", candidate="toy", **words)
+    assert results_of(first) == results_of(again)
+
+
 def test_one_loaded_model_plays_every_role(site: Site) -> None:
     """Candidate, simulator and judge share it."""
     site.play()
