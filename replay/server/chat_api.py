@@ -113,16 +113,19 @@ class ChatApi:
 
     async def _stream(self, send: Send, talk: ChatTalk, write: Callable[[Completion], None]) -> None:
         """Send the events of a stream: nothing before the first, and what fails later is the last of them."""
-        is_begun = False
+        is_begun = is_taken = False
         try:
             async with aclosing(talk.events(write)) as events:
                 async for event in events:
+                    is_taken = False
                     if not is_begun:
                         await send({"type": "http.response.start", "status": 200, "headers": _STREAM})
                     is_begun = True
                     await send({"type": "http.response.body", "body": event, "more_body": True})
+                    is_taken = True
         except (asyncio.CancelledError, ReplayError) as error:
-            if not is_begun or talk.has_left:
+            # A client that does not take what there is will not take this either.
+            if not is_taken or talk.has_left:
                 raise
             self._counters.add("failed")
             what = str(error) if isinstance(error, ReplayError) else "the server stopped first"

@@ -55,8 +55,8 @@ def events_of(text: str) -> list[Json]:
     return [line if line == "[DONE]" else json.loads(line) for line in lines]
 
 
-def stream_of(api: ChatApi, *, cancel_after_s: float | None = None) -> str:
-    """Ask in this process, and cancel as a stopping server does."""
+def stream_of(api: ChatApi, *, cancel_after_s: float | None = None, takes: int = 1_000_000) -> str:
+    """Ask in this process, and cancel as a stopping server does; the client takes so many parts."""
     sent: list[bytes] = []
 
     async def receive() -> Json:
@@ -66,6 +66,8 @@ def stream_of(api: ChatApi, *, cancel_after_s: float | None = None) -> str:
         return await asyncio.get_running_loop().create_future()
 
     async def send(message: Json) -> None:
+        if len(sent) > takes:
+            await asyncio.get_running_loop().create_future()
         sent.append(message.get("body", b""))
 
     async def ask() -> None:
@@ -94,6 +96,15 @@ def test_a_stop_is_the_last_event() -> None:
     assert {"message": "the server stopped first", "type": "server_error"} == events[-1]["error"]
     assert endless.ended.wait(5)
     assert (1, 0) == (counters.read()["failed"], counters.read()["completions"])
+
+
+def test_a_client_that_takes_no_more_is_told_nothing() -> None:
+    """Whoever gives it up is not made to wait again, and nobody talks on."""
+    endless = Endless()
+    api = ChatApi(Sources(endless), counters=Counters(), max_body=999)
+    with pytest.raises(asyncio.CancelledError):
+        stream_of(api, cancel_after_s=0.1, takes=3)
+    assert endless.ended.wait(5)
 
 
 def test_damage_behind_the_first_choice_is_the_last_event() -> None:
