@@ -19,6 +19,8 @@ __all__ = ["Ask", "Load", "cpu_seconds", "memory_bytes", "run_load"]
 
 _HEAD_END = b"\r\n\r\n"
 _LENGTH = b"content-length: "
+_READ_BYTES = 1 << 14
+"""More than nearly every answer; much more, and asking for the memory would cost more than reading."""
 _STALLED_S = 10.0
 
 
@@ -73,7 +75,7 @@ class _Client:
 
     def receive(self, times: array[float]) -> bytes | None:
         """Read what came. None while the answer is not whole, b"" when it is right, else what is wrong."""
-        part = self.link.recv(1 << 18)
+        part = self.link.recv(_READ_BYTES)
         if not part:
             return self._held or b"the server closed the connection"
         held = self._held + part if self._held else part
