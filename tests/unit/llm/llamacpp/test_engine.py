@@ -129,13 +129,14 @@ def test_two_hundred_requests_equal_those_of_fresh_processes(
 
 
 @pytest.mark.slow
-def test_requests_to_the_default_model_equal_those_of_fresh_processes() -> None:
-    """The same with real weights, fewer of them."""
+@pytest.mark.parametrize(("name", "requests"), [("smollm2-135m", 30), ("gemma3-270m", 40)])
+def test_requests_to_real_models_equal_those_of_fresh_processes(name: str, requests: int) -> None:
+    """The same with real weights, fewer of them; the second model looks through a sliding window."""
     need_binding()
-    weights = need_model("smollm2-135m").path
+    weights = need_model(name).path
     with open_tiny(weights) as engine:
         jobs = make_jobs(engine, 6)
-    found = answer_shuffled(weights, jobs, 30, sequences=4)
+    found = answer_shuffled(weights, jobs, requests, sequences=4)
     assert [{answer} for answer in answer_afresh(weights, jobs)] == list(found.values())
 
 
