@@ -47,6 +47,7 @@ class RecallProtocol(HttpToolsProtocol):
         self._waits: bool = False
         self._parts: list[bytes] = []
         self._length: int = 0
+        self._answers: list[bytes] = []
         self._late: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
@@ -58,13 +59,20 @@ class RecallProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget what was waited for."""
         self._stop_waiting()
+        self._answers.clear()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
         """Let a request that has begun be answered."""
+        self._flush()
         if self._waits:
             self._hand_over()
         super().shutdown()
+
+    def send_400_response(self, msg: str) -> None:
+        """Let what was asked before what is no HTTP be answered before it."""
+        self._flush()
+        super().send_400_response(msg)
 
     def on_headers_complete(self) -> None:
         """Wait for the body where its answer may be known, else start the application."""
@@ -115,13 +123,24 @@ class RecallProtocol(HttpToolsProtocol):
             super().on_body(part)
 
     def _write(self, answer: bytes) -> None:
+        """Write once every connection that has something was read.
+
+        A client that is woken for each answer alone costs both sides more than the answer does.
+        """
         self._stop_waiting()
-        self.transport.write(answer)
+        if not self._answers:
+            self.loop.call_soon(self._flush)
+        self._answers.append(answer)
         self.server_state.total_requests += 1
         self._unset_keepalive_if_required()
         self.timeout_keep_alive_task = self.loop.call_later(
             self.timeout_keep_alive, self.timeout_keep_alive_handler
         )
+
+    def _flush(self) -> None:
+        if self._answers:
+            self.transport.write(b"".join(self._answers))
+            self._answers.clear()
 
     def _stop_waiting(self) -> None:
         self._waits = False

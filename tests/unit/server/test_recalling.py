@@ -118,6 +118,16 @@ def test_requests_in_one_packet_are_answered_in_order(served: Served) -> None:
     assert one + one + two + one == held
 
 
+def test_garbage_behind_a_known_request_is_answered_behind_it(served: Served) -> None:
+    """An answer that is ready is not lost to what comes after its request."""
+    known = message(body_of(strip="before garbage"))
+    one = ask(served, known)
+    with link_to(served) as link:
+        link.sendall(known + b"no HTTP at all\r\n\r\n")
+        assert one == read_one(link)
+        assert read_one(link).startswith(b"HTTP/1.1 400")
+
+
 def test_a_connection_that_is_to_be_closed_is_closed(served: Served) -> None:
     """What the client says about its connection holds for known answers too."""
     asked = message(body_of(strip="close"), more="Connection: close\r\n")
