@@ -1,4 +1,4 @@
-"""What is known by heart, or recorded, is answered without the application, and nobody can tell from the bytes."""
+"""What is known by heart, or recorded, is answered before the application; the bytes do not tell."""
 
 from __future__ import annotations
 
@@ -124,8 +124,10 @@ def test_garbage_behind_a_known_request_is_answered_behind_it(served: Served) ->
     one = ask(served, known)
     with link_to(served) as link:
         link.sendall(known + b"no HTTP at all\r\n\r\n")
-        assert one == read_one(link)
-        assert read_one(link).startswith(b"HTTP/1.1 400")
+        held = b""
+        while part := link.recv(1 << 16):
+            held += part
+    assert held.startswith(one + b"HTTP/1.1 400")
 
 
 def test_a_connection_that_is_to_be_closed_is_closed(served: Served) -> None:
