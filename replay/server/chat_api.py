@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -18,6 +19,7 @@ from replay.core.canonical import digest
 from replay.core.errors import CanonicalError, MissError, ModelError, ReplayError
 from replay.core.trajectory import CompletionStep, NoteStep
 from replay.core.types import Completion, Json, Role
+from replay.server.chat_messages import CheckedSchemas
 from replay.server.chat_requests import read_chat, read_completion
 from replay.server.chat_shapes import ChatShape
 from replay.server.chat_talk import ChatSources, ChatTalk, write_event
@@ -69,7 +71,8 @@ class ChatApi:
         self._sources = sources
         self._counters = counters
         self._is_chat = is_chat
-        self._read: Callable[[bytes], ChatWish] = read_chat if is_chat else read_completion
+        chat = partial(read_chat, schemas=CheckedSchemas())
+        self._read: Callable[[bytes], ChatWish] = chat if is_chat else read_completion
         self._log = log
         self._max_body = max_body
 

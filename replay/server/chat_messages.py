@@ -5,6 +5,8 @@ Each is read strictly: a field that is not honoured is refused by its place.
 
 from __future__ import annotations
 
+import json
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final
 
@@ -13,7 +15,11 @@ import jsonschema
 from replay.core.types import Json, Message, ToolCall, ToolSpec
 from replay.server.chat_wishes import WishError, refuse_others
 
-__all__ = ["read_choice", "read_format", "read_messages", "read_tools", "strict_names"]
+__all__ = ["CheckedSchemas", "read_choice", "read_format", "read_messages", "read_tools", "strict_names"]
+
+_MOST_KEPT: Final = 1_024
+_LONGEST_KEPT: Final = 16 * 1024
+"""Characters: larger schemas are checked each time, which bounds what is kept."""
 
 _NAMED: Final = frozenset({"role", "content", "name"})
 _FIELDS: Final[Mapping[str, frozenset[str]]] = {
@@ -39,13 +45,40 @@ def read_messages(value: Json) -> tuple[Message, ...]:
     return tuple(_read_message(message, f"messages[{place}]") for place, message in enumerate(value))
 
 
-def read_tools(value: Json) -> tuple[ToolSpec, ...]:
+class CheckedSchemas:
+    """Schemas that were found to be such: checking one costs a millisecond, and clients repeat them."""
+
+    def __init__(self) -> None:
+        """Know none yet."""
+        self._known: OrderedDict[str, None] = OrderedDict()
+
+    def check(self, schema: Json, where: str) -> None:
+        """Refuse what is no JSON Schema; nothing passes. Errors: WishError naming the place."""
+        if schema is None:
+            return
+        if not isinstance(schema, dict):
+            raise WishError(f"{where} is no JSON Schema object", where)
+        try:
+            text = json.dumps(schema)
+            if text not in self._known:
+                jsonschema.Draft202012Validator.check_schema(schema)
+        except jsonschema.SchemaError as error:
+            raise WishError(f"{where} is no JSON Schema: {error.message}", where) from None
+        except RecursionError:
+            raise WishError(f"{where} is nested too deeply", where) from None
+        if len(text) <= _LONGEST_KEPT:
+            self._known[text] = None
+            if len(self._known) > _MOST_KEPT:
+                self._known.popitem(last=False)
+
+
+def read_tools(value: Json, schemas: CheckedSchemas) -> tuple[ToolSpec, ...]:
     """Read the tools. Errors: WishError naming the place."""
     if value is None:
         return ()
     if not isinstance(value, list):
         raise WishError("tools must be a list", "tools")
-    return tuple(_read_tool(tool, f"tools[{place}]") for place, tool in enumerate(value))
+    return tuple(_read_tool(tool, f"tools[{place}]", schemas) for place, tool in enumerate(value))
 
 
 def strict_names(value: Json) -> tuple[str, ...]:
@@ -70,7 +103,7 @@ def read_choice(value: Json, tools: tuple[ToolSpec, ...]) -> str:
     raise WishError("tool_choice must be auto, none, required, or one of the tools", "tool_choice")
 
 
-def read_format(value: Json) -> Json:
+def read_format(value: Json, schemas: CheckedSchemas) -> Json:
     """Read which schema the answer must fit, None for free text. Errors: WishError naming the place."""
     where = "response_format"
     kind = value.get("type") if isinstance(value, dict) else None
@@ -86,7 +119,7 @@ def read_format(value: Json) -> Json:
     # The name is a label of the client's; the schema is always kept strictly.
     refuse_others(held, {"name", "schema", "strict"}, f"{where}.json_schema")
     _read_flag(held, "strict", f"{where}.json_schema")
-    _check_schema(held["schema"], f"{where}.json_schema.schema")
+    schemas.check(held["schema"], f"{where}.json_schema.schema")
     return held["schema"]
 
 
@@ -137,7 +170,7 @@ def _read_call(value: Json, where: str) -> ToolCall:
     )
 
 
-def _read_tool(value: Json, where: str) -> ToolSpec:
+def _read_tool(value: Json, where: str, schemas: CheckedSchemas) -> ToolSpec:
     function = value.get("function") if isinstance(value, dict) and value.get("type") == "function" else None
     if not isinstance(function, dict) or not isinstance(function.get("name"), str) or not function["name"]:
         raise WishError(f"{where} must be a function with a name", where)
@@ -145,7 +178,7 @@ def _read_tool(value: Json, where: str) -> ToolSpec:
     refuse_others(function, _FUNCTION, f"{where}.function")
     _read_flag(function, "strict", f"{where}.function")
     parameters = function.get("parameters")
-    _check_schema(parameters, f"{where}.function.parameters")
+    schemas.check(parameters, f"{where}.function.parameters")
     return ToolSpec(
         name=function["name"], description=_text(function, "description", where), parameters=parameters
     )
@@ -165,16 +198,3 @@ def _text(value: Mapping[str, Json], name: str, where: str) -> str:
 def _read_flag(value: Mapping[str, Json], name: str, where: str) -> None:
     if value.get(name) not in (None, True, False):
         raise WishError(f"{where}.{name} must be true or false", f"{where}.{name}")
-
-
-def _check_schema(schema: Json, where: str) -> None:
-    if schema is None:
-        return
-    try:
-        if not isinstance(schema, dict):
-            raise WishError(f"{where} is no JSON Schema object", where)
-        jsonschema.Draft202012Validator.check_schema(schema)
-    except jsonschema.SchemaError as error:
-        raise WishError(f"{where} is no JSON Schema: {error.message}", where) from None
-    except RecursionError:
-        raise WishError(f"{where} is nested too deeply", where) from None

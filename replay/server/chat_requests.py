@@ -11,7 +11,14 @@ from typing import Final
 
 from replay.core.logprobs import MOST_LOGPROBS
 from replay.core.types import Json, Message
-from replay.server.chat_messages import read_choice, read_format, read_messages, read_tools, strict_names
+from replay.server.chat_messages import (
+    CheckedSchemas,
+    read_choice,
+    read_format,
+    read_messages,
+    read_tools,
+    strict_names,
+)
 from replay.server.chat_wishes import ChatWish, WishError, refuse_others
 
 __all__ = ["CHAT", "MAX_CHOICES", "QUIET", "TEXT", "WITHOUT_EFFECT", "read_chat", "read_completion"]
@@ -53,13 +60,18 @@ TEXT: Final = _SAMPLING | {"model", "prompt"}
 """Options of a text completion that are honoured."""
 
 
-def read_chat(body: bytes) -> ChatWish:
-    """Read a chat request. Errors: WishError naming the option that is wrong or not honoured."""
+def read_chat(body: bytes, schemas: CheckedSchemas | None = None) -> ChatWish:
+    """Read a chat request.
+
+    schemas: those that need no check, from request to request.
+    Errors:  WishError naming the option that is wrong or not honoured.
+    """
+    schemas = CheckedSchemas() if schemas is None else schemas
     asked = _read_object(body, CHAT)
     limits = [asked[name] for name in ("max_completion_tokens", "max_tokens") if asked.get(name) is not None]
     if len(limits) == 2 and limits[0] != limits[1]:
         raise WishError("max_tokens and max_completion_tokens differ", "max_tokens")
-    tools = read_tools(asked.get("tools"))
+    tools = read_tools(asked.get("tools"), schemas)
     return _with_sampling(
         {**asked, "max_tokens": limits[0] if limits else None},
         messages=read_messages(asked.get("messages")),
@@ -67,7 +79,7 @@ def read_chat(body: bytes) -> ChatWish:
         strict_tools=strict_names(asked.get("tools")),
         tool_choice=read_choice(asked.get("tool_choice"), tools),
         one_call=not _flag(asked, "parallel_tool_calls", default=True),
-        schema=read_format(asked.get("response_format")),
+        schema=read_format(asked.get("response_format"), schemas),
         top_logprobs=_read_logprobs(asked),
     )
 

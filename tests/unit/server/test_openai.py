@@ -13,7 +13,15 @@ import openai
 import pytest
 
 from replay.core.determinism import pause
-from replay.core.types import Json
+from replay.core.types import Json, SnapshotKind
+from replay.server.chat_messages import CheckedSchemas
+from replay.server.chat_requests import read_chat
+from replay.server.chat_shapes import fault_of
+from replay.store.answers import read_completion
+from replay.wiring.engines import ModelPool
+from replay.wiring.library import open_library
+from replay.wiring.serving import prepare_server
+from replay.wiring.serving_chat import ServedModels
 from tests.support.commands import MINI
 from tests.support.engines import FINDER, LEFT, LINGER, PATIENT, SIGN
 from tests.support.servers import Served, request_for, serving
@@ -293,10 +301,6 @@ def test_a_recorded_model_that_never_said_it(client: openai.OpenAI) -> None:
 
 def test_a_recorded_conversation_is_answered(tmp_path: Path) -> None:
     """What a client can say of a recorded request finds its completion."""
-    from replay.core.types import SnapshotKind
-    from replay.wiring.library import open_library
-    from replay.wiring.serving import prepare_server
-
     request = request_for(MINI, tmp_path)
     with open_library(prepare_server(request).library) as library:
         snapshot = next(iter(library.store.scan(SnapshotKind.COMPLETION)))
@@ -305,6 +309,25 @@ def test_a_recorded_conversation_is_answered(tmp_path: Path) -> None:
         got = running.client.post("/v1/chat/completions", json=body)
         again = running.client.post("/v1/chat/completions", json=body)
     assert (200, got.content) == (got.status_code, again.content)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suite", ["acebench", "codexomics", "metatool", "stabletoolbench", "toolsandbox"])
+def test_every_recorded_completion_is_found_by_what_a_client_can_say(tmp_path: Path, suite: str) -> None:
+    """Words, calls and finish are those that were recorded; what was no answer is refused by its kind."""
+    schemas = CheckedSchemas()
+    with open_library(prepare_server(request_for(f"{suite}-mini", tmp_path)).library) as library:
+        served = ServedModels(library, (), ModelPool())
+        for snapshot in library.store.scan(SnapshotKind.COMPLETION):
+            body = json.dumps(_client_words(snapshot.scope, snapshot.request)).encode()
+            [found] = served.answer(read_chat(body, schemas), lambda _words, _tokens: None)
+            held = read_completion(snapshot)
+            assert (held.content, held.tool_calls, held.finish) == (
+                found.content,
+                found.tool_calls,
+                found.finish,
+            )
+            assert (fault_of(found) is None) == (held.finish != "error")
 
 
 def _client_words(model: str, preimage: Json) -> Json:
@@ -333,7 +356,12 @@ def _client_words(model: str, preimage: Json) -> Json:
         }
         for tool in asked["tools"]
     ]
-    return {"model": model, "messages": messages, "tools": tools, "seed": preimage["seed"]}
+    choice, schema = asked["tool_choice"], asked["response_schema"]
+    named = {"type": "function", "function": {"name": choice}}
+    words = {"model": model, "messages": messages, "tools": tools, "seed": preimage["seed"]}
+    words["tool_choice"] = choice if choice in ("auto", "none", "required") else named
+    form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+    return words if schema is None else {**words, "response_format": form}
 
 
 def _event(line: str) -> Json:

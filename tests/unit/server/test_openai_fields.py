@@ -20,6 +20,7 @@ from openai.types.shared_params import response_format_json_schema as json_schem
 from typing_extensions import get_type_hints, is_typeddict
 
 from replay.core.types import Json
+from replay.server.chat_messages import CheckedSchemas
 from replay.server.chat_requests import CHAT, QUIET, TEXT, WITHOUT_EFFECT, read_chat, read_completion
 from replay.server.chat_wishes import ChatWish, WishError
 from replay.wiring.serving_chat import request_of
@@ -327,3 +328,14 @@ def test_the_clients_own_types_are_what_is_read() -> None:
     assert assistant_message.FunctionCall not in reachable()
     assert 30 < len(CHAT_FIELDS)
     assert 15 < len(TEXT_FIELDS)
+
+
+def test_a_schema_is_checked_once_and_a_wrong_one_each_time() -> None:
+    """What is known is known by all of its text."""
+    schemas = CheckedSchemas()
+    for _ in range(2):
+        schemas.check({"type": "object"}, "here")
+        with pytest.raises(WishError, match="here is no JSON Schema"):
+            schemas.check({"type": "objekt"}, "here")
+        with pytest.raises(WishError, match="here is no JSON Schema object"):
+            schemas.check(True, "here")
