@@ -35,7 +35,7 @@ class ChatShape:
             {
                 "index": index,
                 **self._said(completion),
-                "logprobs": self._ranks(place_tokens(completion.content or "", tokens_of(completion))),
+                "logprobs": self._ranks_of(completion),
                 "finish_reason": finish_of(completion),
             }
             for index, completion in enumerate(found)
@@ -58,6 +58,11 @@ class ChatShape:
     def usage_chunk(self, found: Sequence[Completion]) -> Json:
         """Write the last event of a stream that shows its usage."""
         return {**self._chunk_head(), "choices": [], "usage": _usage(found)}
+
+    def _ranks_of(self, completion: Completion) -> Json:
+        if self._wish.top_logprobs is None:
+            return None
+        return self._ranks(place_tokens(completion.content or "", tokens_of(completion)))
 
     def _ranks(self, tokens: Sequence[Placed]) -> Json:
         """Write log-probabilities, with as many alternatives as are wanted; None where none are."""

@@ -67,7 +67,13 @@ class Spoken:
         Errors:  MissError saying how far the recorded ones fit.
         """
         said = self._index.get(_ask(wish.messages, wish.tools, wish.tool_choice, wish.schema), [])
-        fitting = [recorded for recorded in said if _fits(recorded, wish)]
+        # A benchmark's seed can be named as it is; one that came with a client's request was derived from it.
+        seeds = None if wish.seed is None else {wish.seed, derive_seed("served", wish.seed)}
+        fitting = [
+            recorded
+            for recorded in said
+            if (seeds is None or recorded.seed in seeds) and _agrees(recorded.sampling, wish)
+        ]
         found: list[Completion] = []
         for recorded in fitting:
             snapshot = self._store.get(recorded.key)
@@ -111,16 +117,14 @@ def _miss(wish: ChatWish, archive: str, counts: tuple[int, int, int]) -> MissErr
     return error
 
 
-def _fits(recorded: _Recorded, wish: ChatWish) -> bool:
+def _agrees(sampling: Sampling, wish: ChatWish) -> bool:
     asked: Mapping[str, Json] = {
         "temperature": wish.temperature,
         "top_p": wish.top_p,
         "max_tokens": wish.max_tokens,
         "stop": wish.stop,
     }
-    agrees = all(value is None or getattr(recorded.sampling, name) == value for name, value in asked.items())
-    # A benchmark's seed can be named as it is; one that came with a client's request was derived from it.
-    return agrees and (wish.seed is None or recorded.seed in (wish.seed, derive_seed("served", wish.seed)))
+    return all(value is None or getattr(sampling, name) == value for name, value in asked.items())
 
 
 def _has_ranks(completion: Completion, wish: ChatWish) -> bool:
