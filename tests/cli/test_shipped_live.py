@@ -107,6 +107,7 @@ def test_other_answers_under_one_fingerprint_are_a_divergence(shipped: Shipped) 
     assert run.differing_tokens > 0
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_here_is_named(shipped: Shipped) -> None:
     """One line with exit code 6."""
     expected = replace(shipped.expected, candidate="toy")
@@ -131,6 +132,7 @@ def test_the_command_without_a_model_is_one_line(tmp_path: Path) -> None:
     assert all(line.startswith("[replay] ") for line in told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("finder", "error", "what"),
     [

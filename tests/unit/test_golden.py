@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from tests.support.data import CHECKOUT
+from tests.conftest import pytest_configure
 from tests.support.golden import Golden
 
 
@@ -34,15 +32,22 @@ def test_a_golden_file_is_renewed_on_request(tmp_path: Path) -> None:
     Golden(folder=tmp_path).check_json("deep/a.json", {"a": [1, "\u00e9"]})
 
 
-def test_golden_files_are_not_renewed_in_ci() -> None:
-    """The option is refused before any test runs."""
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "--update-golden", "--collect-only", "tests/unit/test_golden.py"],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=CHECKOUT,
-        env={**os.environ, "CI": "true"},
-    )
-    assert pytest.ExitCode.USAGE_ERROR == done.returncode
-    assert "--update-golden is refused where CI is set" in done.stderr
+class _Asked:
+    """The configuration of a test run that was asked to renew golden files, or not."""
+
+    def __init__(self, *, updates: bool) -> None:
+        self._updates = updates
+
+    def getoption(self, name: str) -> bool:
+        """Value of the one option."""
+        assert "--update-golden" == name
+        return self._updates
+
+
+def test_golden_files_are_not_renewed_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The option is refused before any test runs, and nothing else is."""
+    pytest_configure(cast("pytest.Config", _Asked(updates=True)))
+    monkeypatch.setenv("CI", "true")
+    pytest_configure(cast("pytest.Config", _Asked(updates=False)))
+    with pytest.raises(pytest.UsageError, match="--update-golden is refused where CI is set"):
+        pytest_configure(cast("pytest.Config", _Asked(updates=True)))
