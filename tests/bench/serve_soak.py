@@ -31,7 +31,7 @@ WORKERS: Final = 2
 
 _PARTS: Final = 12
 _WARM_S: Final = 1.0
-_WARM_WALKS: Final = 5
+_WARM_WALKS: Final = 10
 """Each worker has half of the clients, so this often the whole list is sure to reach both."""
 _GROWTH_BYTES: Final = 4 * 1024 * 1024
 """What allocators may keep of their own in a minute; a leak of 20 bytes a request is more."""
