@@ -34,8 +34,8 @@ __all__ = [
 BINDING_VERSION: Final = "0.3.36"
 """The llama-cpp-python release whose kernels were read and measured."""
 
-REPAIR: Final = "make llama"
-"""Builds and installs the pinned library; without a checkout: python -m replay.llm.build --install."""
+REPAIR: Final = "make llama (in an environment of your own: python -m replay.llm.build --install)"
+"""Builds and installs the pinned library: into the checkout's .venv, or where that Python is."""
 
 _PACKAGE: Final = "llama-cpp-python"
 _MODULE: Final = "llama_cpp"

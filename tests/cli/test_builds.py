@@ -12,6 +12,7 @@ import pytest
 from replay.core.canonical import digest
 from replay.llm.llamacpp.selftest import RECIPE, REFUSED
 from replay.llm.manifest import load_manifests
+from replay.llm.runtime import REPAIR
 from replay.llm.weights import ModelLibrary
 from replay.wiring.places import manifests_folder
 from replay.wiring.registering import inspect_runtime
@@ -72,10 +73,12 @@ def test_a_default_build_is_named_and_does_not_generate(site: Site) -> None:
     named = run_process("models", "fingerprint", environment=other)
     assert (1, "") == (named.code, named.err)
     assert re.search("fault +built with REPACK: its matrix kernels start at 4 rows", named.out)
-    assert "next         make llama" == named.out.splitlines()[-1]
+    assert f"next         {REPAIR}" == named.out.splitlines()[-1]
     refused = site.run("run", environment=other)
     assert 6 == refused.code
-    assert re.search(f"is not the pinned build: {FAULTS}.*next.*make llama; or --allow-unpinned", refused.err)
+    assert re.search(
+        f"is not the pinned build: {FAULTS}.*next.*make llama .*; or --allow-unpinned", refused.err
+    )
     assert not (site.folder / "run").exists()
 
 

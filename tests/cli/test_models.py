@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from replay.llm.manifest import load_manifests
+from replay.llm.runtime import REPAIR
 from replay.wiring.places import manifests_folder
 from tests.support.commands import read_folder, run_command
 from tests.support.gguf_bytes import METADATA, Entry, gguf_bytes, write_gguf
@@ -152,7 +153,7 @@ def test_the_build_is_described_or_said_to_be_missing() -> None:
     printed = run_command("models", "fingerprint", "--json")
     runtime = printed.document["runtime"]
     assert {"pinned": 0}.get(runtime["state"], 1) == printed.code
-    assert {"pinned": ""}.get(runtime["state"], "make llama") == runtime["next_step"]
+    assert {"pinned": ""}.get(runtime["state"], REPAIR) == runtime["next_step"]
 
 
 def test_a_fingerprint_of_a_missing_model_is_exit_6(tmp_path: Path) -> None:

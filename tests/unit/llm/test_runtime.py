@@ -29,7 +29,7 @@ def test_the_pinned_build_is_recognised(info: str, machine: str) -> None:
 def test_a_default_build_is_named_fault_by_fault() -> None:
     """Every kernel set that switches on the batch size is named, with the command that repairs it."""
     report = inspect(DEFAULT)
-    assert ("unpinned", "make llama") == (report.state, report.next_step)
+    assert ("unpinned", REPAIR) == (report.state, report.next_step)
     assert [
         "built with AVX512: other vector instructions",
         "built with AVX512_VNNI: other vector instructions",
@@ -72,7 +72,8 @@ def test_any_text_can_be_judged(info: str) -> None:
 def test_a_wrong_build_does_not_generate() -> None:
     """Generation with it is refused, with exit 6, the differences and the repair."""
     with pytest.raises(
-        ModelError, match=r"not the pinned build: .*REPACK.*next: make llama; or --allow-unpinned"
+        ModelError,
+        match=r"not the pinned build: .*REPACK.*next: make llama .*replay\.llm\.build --install\); or --allow-unpinned",
     ) as caught:
         check_pinned(inspect(DEFAULT))
     assert 6 == caught.value.exit_code
