@@ -12,7 +12,7 @@ from replay.cli.screen import Screen
 from replay.core.types import Json
 
 if TYPE_CHECKING:
-    from replay.wiring.serving import ServeRequest
+    from replay.wiring.serving.server import ServeRequest
 
 __all__ = ["add_to"]
 
@@ -90,7 +90,7 @@ _NAMES: Final = {
 def _request(words: dict[str, Any]) -> ServeRequest:
     """Turn the command's words, by parameter, into what is to be served."""
     from replay.wiring.modes import parse_mode
-    from replay.wiring.serving import ServeRequest
+    from replay.wiring.serving.server import ServeRequest
 
     asked = {
         _NAMES.get(name, name): _plain(word)
@@ -109,7 +109,7 @@ def _plain(word: Any) -> Any:
 
 def _execute(request: ServeRequest, screen: Screen) -> int:
     from replay.wiring.library import find_archive
-    from replay.wiring.serving import serve as run
+    from replay.wiring.serving.server import serve as run
 
     def tell(facts: dict[str, Json]) -> None:
         screen.emit(facts)

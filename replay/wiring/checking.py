@@ -39,9 +39,9 @@ from replay.wiring.overlays import open_answers_of
 from replay.wiring.recomputing import Recomputed, completions_behind
 from replay.wiring.recomputing import recompute as recompute_answers
 from replay.wiring.reopening import RunSources, open_archive_of
-from replay.wiring.request_log import is_served
 from replay.wiring.requests import FINDER
 from replay.wiring.roles import RolePlan
+from replay.wiring.serving.request_log import is_served
 from replay.wiring.sources import JUDGE_MAKER, RECORDED, AnswerPlan, CandidatePlan
 from replay.wiring.summaries import summarize_run
 from replay.wiring.workers import WorkPlan, build_output_worker, build_play_worker, make_scoring

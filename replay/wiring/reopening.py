@@ -12,7 +12,7 @@ from replay.engine.rundir.reading import Run
 from replay.store.archive.reader import read_manifest
 from replay.wiring.library import Library, find_archive, locate_stores, open_library
 from replay.wiring.places import shipped_archives
-from replay.wiring.request_log import is_recording
+from replay.wiring.serving.request_log import is_recording
 
 __all__ = ["RunSources", "find_archive_of", "open_archive_of"]
 

@@ -16,7 +16,7 @@ from replay.core.types import Json
 from replay.server.chat_requests import CHAT, QUIET, TEXT, WITHOUT_EFFECT, read_chat, read_completion
 from replay.server.chat_shapes import ChatShape
 from replay.server.chat_wishes import WishError
-from replay.wiring.serving_chat import request_of
+from replay.wiring.serving.chat import request_of
 from tests.property.strategies import json_values
 
 NAMES: Final = (

@@ -15,10 +15,10 @@ from replay.core.types import Json
 from replay.server.counters import Counters
 from replay.server.gate import LOOPBACK_NAMES
 from replay.server.listening import bind, describe, make_server
-from replay.wiring.request_log import LogFolder
-from replay.wiring.serving import ServeRequest, prepare_server
-from replay.wiring.serving_overlay import open_served
-from replay.wiring.serving_work import open_routes
+from replay.wiring.serving.overlay import open_served
+from replay.wiring.serving.request_log import LogFolder
+from replay.wiring.serving.server import ServeRequest, prepare_server
+from replay.wiring.serving.work import open_routes
 
 __all__ = ["Served", "serving"]
 

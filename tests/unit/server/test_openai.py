@@ -20,8 +20,8 @@ from replay.server.chat_shapes import fault_of
 from replay.store.answers import read_completion
 from replay.wiring.engines import ModelPool
 from replay.wiring.library import open_library
-from replay.wiring.serving import prepare_server
-from replay.wiring.serving_chat import ServedModels
+from replay.wiring.serving.chat import ServedModels
+from replay.wiring.serving.server import prepare_server
 from tests.support.commands import MINI
 from tests.support.engines import FINDER, LEFT, LINGER, PATIENT, SIGN
 from tests.support.servers import Served, request_for, serving

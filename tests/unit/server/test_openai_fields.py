@@ -23,7 +23,7 @@ from replay.core.types import Json
 from replay.server.chat_messages import CheckedSchemas
 from replay.server.chat_requests import CHAT, QUIET, TEXT, WITHOUT_EFFECT, read_chat, read_completion
 from replay.server.chat_wishes import ChatWish, WishError
-from replay.wiring.serving_chat import request_of
+from replay.wiring.serving.chat import request_of
 
 TOOL: Final[Json] = {
     "type": "function",

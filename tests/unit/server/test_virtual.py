@@ -16,8 +16,8 @@ from replay.server.listening import bind
 from replay.wiring.checking import check_run
 from replay.wiring.explaining import explain_task, list_misses
 from replay.wiring.reopening import RunSources
-from replay.wiring.request_log import LogFolder
-from replay.wiring.serving import prepare_server
+from replay.wiring.serving.request_log import LogFolder
+from replay.wiring.serving.server import prepare_server
 from tests.support.commands import MINI, SOURCES
 from tests.support.servers import Served, request_for, serving
 

@@ -13,7 +13,7 @@ from replay.store.answers import read_completion, read_result
 from replay.wiring.checking import CheckedRun, check_run
 from replay.wiring.library import Library, find_archive, locate_stores, open_library
 from replay.wiring.reopening import RunSources
-from replay.wiring.request_log import LogFolder
+from replay.wiring.serving.request_log import LogFolder
 from tests.support.commands import MINI
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from replay.core.errors import DamagedError
 from replay.store.marker import DATA_NAME
-from replay.wiring.serving_watch import StoreWatch
+from replay.wiring.serving.watch import StoreWatch
 
 
 def make_store(folder: Path) -> Path:

@@ -22,12 +22,12 @@ from replay.server.gate import Bounds
 from replay.server.listening import bind, describe, run_server
 from replay.tools.exchange import HTTP
 from replay.wiring.library import Library
-from replay.wiring.request_log import LogFolder
-from replay.wiring.serving import STABLETOOLBENCH, ServePlan, ServeReport, ServeRequest
-from replay.wiring.serving_crew import run_crew, stop_with_parent
-from replay.wiring.serving_overlay import open_served, overlay_path
-from replay.wiring.serving_routes import make_chat_routes, make_http_routes, make_virtual_routes
-from replay.wiring.serving_watch import StoreWatch
+from replay.wiring.serving.crew import run_crew, stop_with_parent
+from replay.wiring.serving.overlay import open_served, overlay_path
+from replay.wiring.serving.request_log import LogFolder
+from replay.wiring.serving.routes import make_chat_routes, make_http_routes, make_virtual_routes
+from replay.wiring.serving.server import STABLETOOLBENCH, ServePlan, ServeReport, ServeRequest
+from replay.wiring.serving.watch import StoreWatch
 
 __all__ = ["open_routes", "run", "run_worker", "serve_worker"]
 

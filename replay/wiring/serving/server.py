@@ -25,7 +25,7 @@ from replay.wiring.roles import ModelPlan, ModelWish, RolePlan
 __all__ = ["STABLETOOLBENCH", "ServePlan", "ServeReport", "ServeRequest", "prepare_server", "serve"]
 
 _MIB: Final = 1024 * 1024
-_WORK: Final = "replay.wiring.serving_work"
+_WORK: Final = "replay.wiring.serving.work"
 _FIRST_VERSION: Final = "1"
 """Of an archive that a recording begins."""
 STABLETOOLBENCH: Final = "stabletoolbench"

@@ -24,7 +24,7 @@ from replay.tools.misses import MissReporter
 from replay.tools.redaction import scrub
 from replay.tools.upstreams import Upstream, load_upstreams, read_sent_always
 from replay.wiring.library import Library
-from replay.wiring.serving import ServePlan
+from replay.wiring.serving.server import ServePlan
 
 __all__ = ["ArchiveExchanges", "Service", "Services", "Visit", "found_answer"]
 

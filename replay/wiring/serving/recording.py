@@ -27,7 +27,7 @@ from replay.tools.flights import SingleFlight
 from replay.tools.masking import Secrets
 from replay.tools.redaction import MASK
 from replay.tools.upstreams import Upstream, read_sent_always
-from replay.wiring.serving_exchanges import Services, Visit, found_answer
+from replay.wiring.serving.exchanges import Services, Visit, found_answer
 from replay.wiring.upstreams import open_asker
 
 __all__ = ["RecordingExchanges", "check_answer", "live_request"]

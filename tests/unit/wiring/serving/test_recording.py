@@ -9,7 +9,7 @@ from replay.server.http_api import Asked
 from replay.tools.asking import LiveFailureError, LiveRequest
 from replay.tools.exchange import HttpAnswer
 from replay.tools.upstreams import Upstream
-from replay.wiring.serving_recording import check_answer, live_request
+from replay.wiring.serving.recording import check_answer, live_request
 
 UPSTREAM = Upstream(name="api", kind="rest", base_url="https://api.example.org/v1", headers={"X-Own": "ours"})
 

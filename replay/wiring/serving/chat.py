@@ -35,8 +35,8 @@ from replay.tools.upstreams import OPENAI, load_upstreams
 from replay.wiring.engines import ModelPool
 from replay.wiring.library import Library
 from replay.wiring.roles import ModelPlan
-from replay.wiring.serving import ServePlan
-from replay.wiring.serving_spoken import Spoken
+from replay.wiring.serving.server import ServePlan
+from replay.wiring.serving.spoken import Spoken
 from replay.wiring.upstreams import open_asker
 
 __all__ = ["ServedModels", "open_remote", "request_of"]

@@ -20,7 +20,7 @@ from replay.store.layers import LayeredStore
 from replay.store.snapshots import SnapshotStore
 from replay.wiring.library import Library
 from replay.wiring.overlays import OVERLAY
-from replay.wiring.serving import ServePlan
+from replay.wiring.serving.server import ServePlan
 
 __all__ = ["open_served", "overlay_path"]
 

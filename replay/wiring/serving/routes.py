@@ -16,11 +16,11 @@ from replay.server.virtual_api import RequestLog, Virtual
 from replay.server.waiting import run_aside
 from replay.wiring.engines import ModelPool
 from replay.wiring.library import Library
-from replay.wiring.serving import ServePlan
-from replay.wiring.serving_calls import ArchiveCalls, RecordingCalls
-from replay.wiring.serving_chat import ServedModels, open_remote
-from replay.wiring.serving_exchanges import ArchiveExchanges, Services
-from replay.wiring.serving_recording import RecordingExchanges
+from replay.wiring.serving.calls import ArchiveCalls, RecordingCalls
+from replay.wiring.serving.chat import ServedModels, open_remote
+from replay.wiring.serving.exchanges import ArchiveExchanges, Services
+from replay.wiring.serving.recording import RecordingExchanges
+from replay.wiring.serving.server import ServePlan
 
 __all__ = ["make_chat_routes", "make_http_routes", "make_virtual_routes"]
 

@@ -24,7 +24,7 @@ from replay.wiring.engines import ModelPool
 from replay.wiring.library import Library
 from replay.wiring.modes import Modes
 from replay.wiring.overlays import put_makers
-from replay.wiring.serving import ServePlan
+from replay.wiring.serving.server import ServePlan
 from replay.wiring.sources import RECORDED, AnswerPlan, CandidatePlan, open_answerers
 from replay.wiring.upstreams import plan_upstreams
 
