@@ -47,8 +47,8 @@ class EngineSettings(Record, frozen=True, kw_only=True):
     """Requests that run at the same time; each keeps a whole context of KV cache."""
     threads: int = 2
     batch_tokens: int = 128
-    """Most tokens evaluated in one call of the library. What a call computes with then stays in the cache of the
-    processor (512 are a tenth slower), and a prompt keeps the answers beside it waiting for no more."""
+    """Most tokens evaluated in one call of the library. What a call computes with then stays in the cache of
+    the processor (512 are a tenth slower), and a prompt keeps the answers beside it waiting for no more."""
 
 
 class GenerationJob(Record, frozen=True, kw_only=True):
