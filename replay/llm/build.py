@@ -12,6 +12,8 @@ Writes to standard error, because it is a tool of the Makefile; `main` returns a
 from __future__ import annotations
 
 import argparse
+import base64
+import csv
 import hashlib
 import importlib.metadata
 import platform
@@ -264,15 +266,24 @@ def _failed(log: Path, place: Path) -> ModelError:
 
 
 def is_installed(wheel: Path) -> bool:
-    """Say whether this very build is installed: every file of the wheel is recorded with its hash."""
+    """Say whether this very build is installed: every file of the wheel is there with its hash."""
     try:
-        installed = importlib.metadata.distribution(_PACKAGE).read_text("RECORD") or ""
+        installed = importlib.metadata.distribution(_PACKAGE)
     except importlib.metadata.PackageNotFoundError:
         return False
     with zipfile.ZipFile(wheel) as archive:
         (record,) = (name for name in archive.namelist() if name.endswith(".dist-info/RECORD"))
-        wanted = archive.read(record).decode().splitlines()
-    return {line for line in wanted if ",sha256=" in line} <= set(installed.splitlines())
+        rows = [row for row in csv.reader(archive.read(record).decode().splitlines()) if row[1]]
+    return all(_recorded_hash(Path(str(installed.locate_file(name)))) == told for name, told, _ in rows)
+
+
+def _recorded_hash(path: Path) -> str:
+    """Hash a file as a wheel's RECORD does; nothing when it is not there."""
+    try:
+        found = hashlib.sha256(path.read_bytes()).digest()
+    except OSError:
+        return ""
+    return "sha256=" + base64.urlsafe_b64encode(found).rstrip(b"=").decode()
 
 
 def _install(wheel: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import msgspec
 import pytest
 
 from replay.core.errors import ModelError
-from replay.llm.build import Progress, build_wheel, find_built, main, pinned_flags, plan_build
+from replay.llm.build import Progress, build_wheel, find_built, is_installed, main, pinned_flags, plan_build
 
 PLAN = plan_build()
 
@@ -137,3 +139,36 @@ def test_without_the_source_it_is_one_line(
         last
     )
     assert ["build.log"] == [path.name for path in wheels.iterdir()]
+
+
+def write_installed(folder: Path) -> Path:
+    """Install a package of the runtime's name into a folder, and return the wheel it came in."""
+    body = b"answer = 42\n"
+    told = base64.urlsafe_b64encode(hashlib.sha256(body).digest()).rstrip(b"=").decode()
+    info = "llama_cpp_python-0.3.36.dist-info"
+    record = f'llama_cpp/core.py,sha256={told},{len(body)}\n"llama_cpp/a, b.py",sha256={told},12\n{info}/RECORD,,\n'
+    files = {
+        "llama_cpp/core.py": body,
+        "llama_cpp/a, b.py": body,
+        f"{info}/METADATA": b"Metadata-Version: 2.1\nName: llama-cpp-python\nVersion: 0.3.36\n",
+        f"{info}/RECORD": record.encode(),
+    }
+    with zipfile.ZipFile(folder / "toy.whl", "w") as wheel:
+        for name, data in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+            wheel.writestr(name, data)
+    return folder / "toy.whl"
+
+
+def test_a_build_is_installed_when_its_files_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each file by its hash: an altered or a missing one is installed again."""
+    wheel = write_installed(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert is_installed(wheel)
+    (tmp_path / "llama_cpp" / "core.py").write_bytes(b"answer = 43\n")
+    assert not is_installed(wheel)
+    (tmp_path / "llama_cpp" / "core.py").unlink()
+    assert not is_installed(wheel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replay.core.errors import ModelError
-from replay.llm.runtime import BINDING_VERSION, RuntimeReport, check_pinned, inspect_build
+from replay.llm.runtime import BINDING_VERSION, REPAIR, RuntimeReport, check_pinned, inspect_build
 
 X86 = "CPU : SSE3 = 1 | SSSE3 = 1 | AVX = 1 | AVX2 = 1 | F16C = 1 | FMA = 1 | BMI2 = 1 | "
 ARM = "CPU : NEON = 1 | ARM_FMA = 1 | DOTPROD = 1 | "
@@ -73,7 +73,7 @@ def test_a_wrong_build_does_not_generate() -> None:
     """Generation with it is refused, with exit 6, the differences and the repair."""
     with pytest.raises(
         ModelError,
-        match=r"not the pinned build: .*REPACK.*next: make llama .*replay\.llm\.build --install\); or --allow-unpinned",
+        match=r"not the pinned build: .*REPACK.*next: make llama .*llm\.build.*; or --allow-unpinned",
     ) as caught:
         check_pinned(inspect(DEFAULT))
     assert 6 == caught.value.exit_code
