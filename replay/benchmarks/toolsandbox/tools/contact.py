@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from replay.benchmarks.toolsandbox.tools.failures import DUPLICATE, ToolError, WrongValueError
+from replay.benchmarks.toolsandbox.tools.failures import DUPLICATE, ToolError
 from replay.benchmarks.toolsandbox.tools.filters import SAME_NAME, exact, fuzzy, search
 from replay.benchmarks.toolsandbox.tools.ranges import check_phone_number
-from replay.benchmarks.toolsandbox.tools.rows import remove_row, update_row
+from replay.benchmarks.toolsandbox.tools.rows import read_changes, remove_row, update_row
 from replay.benchmarks.toolsandbox.tools.tool import NOT_GIVEN, Arguments, Moment, Parameter, Tool
 from replay.benchmarks.toolsandbox.world.tables import Row
 from replay.core.types import Json
@@ -39,12 +39,7 @@ def _add(moment: Moment, arguments: Arguments) -> Json:
 
 
 def _modify(moment: Moment, arguments: Arguments) -> Json:
-    changes = {name: arguments[name] for name in _FIELDS}
-    if all(value is NOT_GIVEN for value in changes.values()):
-        raise WrongValueError(
-            "No update information given. At least one new field should be provided among "
-            "[name, phone_number, relationship, is_self] in order to modify contact"
-        )
+    changes = read_changes(arguments, _FIELDS, of="contact")
     check_phone_number(changes["phone_number"])
     selves = find_contacts(moment, is_self=True)
     if selves and changes["is_self"] and selves[0]["person_id"] != arguments["person_id"]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from replay.benchmarks.toolsandbox.tools.failures import WrongValueError
 from replay.benchmarks.toolsandbox.tools.filters import (
     CLOSE_TEXT,
     Criterion,
@@ -15,8 +14,8 @@ from replay.benchmarks.toolsandbox.tools.filters import (
     search,
 )
 from replay.benchmarks.toolsandbox.tools.ranges import check_latitude, check_longitude, check_timestamp
-from replay.benchmarks.toolsandbox.tools.rows import remove_row, update_row
-from replay.benchmarks.toolsandbox.tools.tool import NOT_GIVEN, Arguments, Moment, Parameter, Tool
+from replay.benchmarks.toolsandbox.tools.rows import read_changes, remove_row, update_row
+from replay.benchmarks.toolsandbox.tools.tool import Arguments, Moment, Parameter, Tool
 from replay.core.types import Json
 
 __all__ = ["TOOLS"]
@@ -46,12 +45,7 @@ def _add(moment: Moment, arguments: Arguments) -> Json:
 
 def _modify(moment: Moment, arguments: Arguments) -> Json:
     _check(arguments)
-    changes = {name: arguments[name] for name in _FIELDS}
-    if all(value is NOT_GIVEN for value in changes.values()):
-        raise WrongValueError(
-            "No update information given. At least one new field should be provided among "
-            "[content, reminder_timestamp, latitude, longitude] in order to modify reminder"
-        )
+    changes = read_changes(arguments, _FIELDS, of="reminder")
     changes["creation_timestamp"] = moment.clock.timestamp()
     update_row(moment.tables, _TABLE, ("reminder_id", arguments["reminder_id"]), changes)
     return None

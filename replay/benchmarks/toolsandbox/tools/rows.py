@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from replay.benchmarks.toolsandbox.tools.failures import DUPLICATE, NO_DATA, ToolError
-from replay.benchmarks.toolsandbox.tools.tool import NOT_GIVEN
+from replay.benchmarks.toolsandbox.tools.failures import DUPLICATE, NO_DATA, ToolError, WrongValueError
+from replay.benchmarks.toolsandbox.tools.tool import NOT_GIVEN, Arguments
 from replay.benchmarks.toolsandbox.world.tables import NoRowError, Tables
 from replay.core.types import Json
 
-__all__ = ["remove_row", "update_row"]
+__all__ = ["read_changes", "remove_row", "update_row"]
 
 _SHOWN: Final = 30
 """Characters of an expression that upstream's data frame library prints."""
+
+
+def read_changes(arguments: Arguments, fields: Sequence[str], *, of: str) -> dict[str, Json]:
+    """Take the new values of a row's fields; refuse a change that changes nothing."""
+    changes = {name: arguments[name] for name in fields}
+    if all(value is NOT_GIVEN for value in changes.values()):
+        raise WrongValueError(
+            "No update information given. At least one new field should be provided among "
+            f"[{', '.join(fields)}] in order to modify {of}"
+        )
+    return changes
 
 
 def update_row(tables: Tables, table: str, identity: tuple[str, Json], changes: Mapping[str, Json]) -> None:
