@@ -12,8 +12,9 @@ from replay.benchmarks.stabletoolbench.shapes import answer_schema
 from replay.core.types import Json, Sampling
 from replay.llm.grammar.bounds import Bounds
 from replay.llm.grammar.schema import CompiledSchema, check_output, compile_schema
+from tests.support.simulations import simulate_apis
 from tests.support.tiny_gguf import write_tiny_llama
-from tests.support.weights import need_binding
+from tests.support.weights import WEIGHTS, need_binding, need_model
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
@@ -56,3 +57,16 @@ def test_every_simulation_is_valid(shared_data: Path, tmp_path: Path) -> None:
         with ThreadPoolExecutor(8) as threads:
             answers = list(threads.map(simulate, enumerate(compiled, 1)))
     assert [("stop", True)] * SIMULATIONS == answers
+
+
+def test_the_default_model_stands_in_for_real_apis(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a run asks it, with a small budget: an answer fits its shape, or there is a typed failure."""
+    need_binding()
+    need_model("smollm2-135m")
+    monkeypatch.setenv("REPLAY_MODELS", str(WEIGHTS))
+    found = simulate_apis(shared_data / "stabletoolbench", tmp_path, count=6, max_tokens=96)
+    assert (0, 6) == (found.unconstrained, found.valid + sum(found.failures.values()))
+    assert {"truncated"} >= found.failures.keys()
+    assert found.valid > 0

@@ -4,7 +4,7 @@
 
 QUERIES is a checkout of StableToolBench or its data folders. The APIs with a recorded shape are taken, each
 shape once, spread evenly over the count; their calls carry the published example values. Prints one JSON
-document; progress goes to standard error.
+document.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from replay.wiring.forms import api_form
 from replay.wiring.roles import ModelWish
 from tests.support.commands import run_command
 
-__all__ = ["Outcomes", "choose_calls", "read_specs", "simulate_all"]
+__all__ = ["Outcomes", "simulate_apis"]
 
 BENCHMARK: Final = "stabletoolbench"
 TOGETHER: Final = 8
@@ -89,7 +89,8 @@ def read_specs(data: Path, work: Path) -> list[ToolSpec]:
     if not archive.exists():
         done = run_command("import", BENCHMARK, data, "-o", archive)
         assert 0 == done.code, done.err
-    rows = (msgspec.convert(parse_json(row), ToolSpec) for _, row in ArchiveReader(archive).rows("tools"))
+    with ArchiveReader(archive) as reader:
+        rows = [msgspec.convert(parse_json(row), ToolSpec) for _, row in reader.rows("tools")]
     return list({json.dumps(spec.response_shape): spec for spec in rows if spec.response_shape}.values())
 
 
@@ -116,6 +117,25 @@ def simulate_all(calls: Sequence[CallRequest], model: ChatModel, work: Path) -> 
     return Outcomes(valid, 0, dict(sorted(failures.items())), len(answers) - valid, 0, 0.0)
 
 
+def simulate_apis(
+    queries: Path, work: Path, *, count: int, max_tokens: int, model: str = "smollm2-135m", threads: int = 1
+) -> Outcomes:
+    """Simulate calls of published APIs with a model of the weights folder."""
+    plan = find_model(model, ModelWish(threads=threads))
+    meter, weights = CostMeter(), LocalWeights(lambda: open_voice(plan))
+    bounded = Bounded(LocalModel(plan.identity, weights, meter=meter), max_tokens)
+    started = time.process_time()
+    try:
+        found = simulate_all(list(choose_calls(read_specs(queries, work), count)), bounded, work)
+    finally:
+        weights.close()
+    return found._replace(
+        bounded=bounded.bounded,
+        generated_tokens=meter.read()["simulator"].generated_tokens,
+        processor_seconds=round(time.process_time() - started, 1),
+    )
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m tests.support.simulations")
@@ -124,22 +144,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--max-tokens", type=int, default=SIMULATOR_SAMPLING.max_tokens)
     parser.add_argument("--threads", type=int, default=1)
-    options = parser.parse_args(arguments)
-    plan = find_model(options.model, ModelWish(threads=options.threads))
-    meter, weights = CostMeter(), LocalWeights(lambda: open_voice(plan))
-    model = Bounded(LocalModel(plan.identity, weights, meter=meter), options.max_tokens)
-    started = time.process_time()
+    options = vars(parser.parse_args(arguments))
     with TemporaryDirectory() as name:
-        calls = list(choose_calls(read_specs(options.queries, Path(name)), options.count))
-        found = simulate_all(calls, model, Path(name))
-    weights.close()
-    cost = meter.read()["simulator"]
-    whole = found._replace(
-        bounded=model.bounded,
-        generated_tokens=cost.generated_tokens,
-        processor_seconds=round(time.process_time() - started, 1),
-    )
-    sys.stdout.write(json.dumps({"calls": len(calls), **whole._asdict()}, indent=2) + "\n")
+        found = simulate_apis(options.pop("queries"), Path(name), **options)
+    sys.stdout.write(json.dumps({"calls": options["count"], **found._asdict()}, indent=2) + "\n")
     return 0
 
 

@@ -93,7 +93,7 @@ def _not_written(path: Path, error: OSError) -> StoreError:
     }
     return StoreError(
         f"cannot write {path.name}: {error.strerror}",
-        where=path.name,
+        where=str(path.parent),
         expected="a writable folder with room",
         next_step=steps.get(error.errno or 0, "check the disk and run it again; nothing was left behind"),
     )

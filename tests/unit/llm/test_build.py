@@ -146,12 +146,16 @@ def write_installed(folder: Path) -> Path:
     body = b"answer = 42\n"
     told = base64.urlsafe_b64encode(hashlib.sha256(body).digest()).rstrip(b"=").decode()
     info = "llama_cpp_python-0.3.36.dist-info"
-    record = f'llama_cpp/core.py,sha256={told},{len(body)}\n"llama_cpp/a, b.py",sha256={told},12\n{info}/RECORD,,\n'
+    rows = (
+        f"llama_cpp/core.py,sha256={told},12",
+        f'"llama_cpp/a, b.py",sha256={told},12',
+        f"{info}/RECORD,,",
+    )
     files = {
         "llama_cpp/core.py": body,
         "llama_cpp/a, b.py": body,
         f"{info}/METADATA": b"Metadata-Version: 2.1\nName: llama-cpp-python\nVersion: 0.3.36\n",
-        f"{info}/RECORD": record.encode(),
+        f"{info}/RECORD": "\n".join(rows).encode(),
     }
     with zipfile.ZipFile(folder / "toy.whl", "w") as wheel:
         for name, data in files.items():
