@@ -184,6 +184,8 @@ def _choose(weighed: _Weighed, top_p: float, u: float) -> Choice | None:
     whole = float(sums[-1])
     mark = u * whole
     # Each running sum may be larger by anything up to the rest, and so may the whole.
+    if mark < rest.high:
+        return None  # a token of the rest may stand in front of the first of these
     first = int(np.searchsorted(sums, mark - rest.high, side="right"))
     last = int(np.searchsorted(sums, u * (whole + rest.high), side="right"))
     if first != last or (last == len(ids) and rest.high):

@@ -57,6 +57,14 @@ def test_a_draw_at_the_ends_of_the_range(u: float) -> None:
     assert drawn(*shares(row, 1.0), u) == Drawer(Sampling(temperature=1.0)).draw(row, u).token
 
 
+@pytest.mark.parametrize("u", [0.0, 2**-53, 1e-6, 1e-5, 1e-4])
+def test_unlikely_tokens_in_front_of_the_head_have_their_share(u: float) -> None:
+    """A small fraction is one of them, where bounds alone would give it to the first likely token."""
+    row = np.full(VOCABULARY, -15.0, np.float32)
+    row[4_000] = 0.0
+    assert drawn(*shares(row, 1.0), u) == Drawer(Sampling(temperature=1.0)).draw(row, u).token
+
+
 @pytest.mark.parametrize("temperature", [0.7, 1.0, 1.6])
 @pytest.mark.parametrize("top_p", [0.3, 0.9, 0.999, 1 - 1e-9])
 def test_a_cut_by_mass_keeps_what_weighing_everything_keeps(temperature: float, top_p: float) -> None:
