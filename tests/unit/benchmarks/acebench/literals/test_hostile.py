@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from replay.benchmarks.acebench.literals.arithmetic import MAX_OPERATIONS
 from replay.benchmarks.acebench.literals.official import read_official
 from replay.benchmarks.acebench.literals.strict import find_call_lists, read_strict
 from replay.benchmarks.acebench.literals.syntax import LiteralError
@@ -69,6 +70,14 @@ def test_every_bomb_is_read_or_refused_soon(name: str, read: Callable[[str], Jso
     with suppress(LiteralError):
         assert isinstance(read(_BOMBS[name]), list)
     assert time.process_time() - started < 3.0
+
+
+def test_operations_are_bounded_exactly() -> None:
+    """As many as are stated are computed, one more is refused by name."""
+    most = [f"f(a={'1+' * 100}1)"] * (MAX_OPERATIONS // 100)
+    assert [("f", {"a": 101})] * len(most) == read_official(f"[{','.join(most)}]", multi_turn=False)
+    with pytest.raises(LiteralError, match="more than 400 operations"):
+        read_official(f"[{','.join([*most, 'f(a=1+1)'])}]", multi_turn=False)
 
 
 @pytest.mark.parametrize(
