@@ -12,7 +12,7 @@ from replay.core.errors import InputError, ReplayError
 from replay.server.counters import Counters
 from replay.server.known import WHOLE, Header, Recalls
 from replay.server.patience import Patience
-from replay.server.wire import RefusalError, header_of, send_json
+from replay.server.wire import RefusalError, find_header, header_of, send_json
 
 __all__ = ["LOOPBACK_NAMES", "Bounds", "Gate"]
 
@@ -68,7 +68,7 @@ class Gate:
             self._counters.add("refused")
             await send_json(send, {"detail": "wrong Host: this server has another name"}, status=421)
             return
-        if self._lends_keys and self._is_of_a_page(scope):
+        if self._lends_keys and self._is_of_a_page(scope["headers"]):
             self._counters.add("refused")
             await send_json(send, {"detail": "a page of another site may not ask through here"}, status=403)
             return
@@ -90,8 +90,11 @@ class Gate:
 
     def recall(self, path: bytes, headers: Sequence[Header], body: bytes) -> bytes | None:
         """Give an answer that is known by heart; None sends the request the long way, which says why."""
-        host = next((value for name, value in headers if name == b"host"), None)
-        if self._recaller is None or self._running >= self._max_requests or not self._is_ours(host):
+        if self._recaller is None or self._running >= self._max_requests:
+            return None
+        if not self._is_ours(find_header(headers, b"host")) or (
+            self._lends_keys and self._is_of_a_page(headers)
+        ):
             return None
         try:
             answer = self._recaller.recall(path, headers, body)
@@ -173,9 +176,9 @@ class Gate:
         bare, colon, port = name.rpartition(b":")
         return bool(colon) and port.isdigit() and bare in self._hosts
 
-    def _is_of_a_page(self, scope: Scope) -> bool:
+    def _is_of_a_page(self, headers: Sequence[Header]) -> bool:
         """Tell whether a browser says that a page of another site asks; programs say nothing of the kind."""
-        if header_of(scope, b"sec-fetch-site") == b"cross-site":
+        if find_header(headers, b"sec-fetch-site") == b"cross-site":
             return True
-        origin = header_of(scope, b"origin")
+        origin = find_header(headers, b"origin")
         return origin is not None and not self._is_ours(origin.partition(b"://")[2])

@@ -25,6 +25,8 @@ _LONGEST: Final = 256 * 1024
 """Bodies over it are left to the application as they come."""
 _WAIT_S: Final = 0.1
 """How long a body may take to be whole before the application, which has bounds of its own, watches it."""
+_MOST_UNSENT: Final = 64 * 1024
+"""Bytes of answers that wait to be written; whoever asks for more at once is served one after another."""
 
 
 Recall = Callable[[bytes, Sequence[Header], bytes], bytes | None]
@@ -48,6 +50,7 @@ class RecallProtocol(HttpToolsProtocol):
         self._parts: list[bytes] = []
         self._length: int = 0
         self._answers: list[bytes] = []
+        self._unsent: int = 0
         self._late: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
@@ -76,6 +79,8 @@ class RecallProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Wait for the body where its answer may be known, else start the application."""
+        # A known answer before it in the same packet has begun the time in which a next request must come.
+        self._unset_keepalive_if_required()
         if self._is_plain():
             self._waits, self._parts, self._length = True, [], 0
         else:
@@ -113,6 +118,7 @@ class RecallProtocol(HttpToolsProtocol):
             and not parser.should_upgrade()
             and not self.expect_100_continue
             and not self.flow.write_paused
+            and self._unsent < _MOST_UNSENT
         )
 
     def _hand_over(self) -> None:
@@ -131,6 +137,7 @@ class RecallProtocol(HttpToolsProtocol):
         if not self._answers:
             self.loop.call_soon(self._flush)
         self._answers.append(answer)
+        self._unsent += len(answer)
         self.server_state.total_requests += 1
         self._unset_keepalive_if_required()
         self.timeout_keep_alive_task = self.loop.call_later(
@@ -141,6 +148,7 @@ class RecallProtocol(HttpToolsProtocol):
         if self._answers:
             self.transport.write(b"".join(self._answers))
             self._answers.clear()
+            self._unsent = 0
 
     def _stop_waiting(self) -> None:
         self._waits = False

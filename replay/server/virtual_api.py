@@ -21,7 +21,15 @@ from replay.server.counters import Counters
 from replay.server.fields import BodyFaultError, read_fields
 from replay.server.known import Header
 from replay.server.waiting import run_aside
-from replay.server.wire import header_of, read_body, send_answer, send_json, to_json, write_message
+from replay.server.wire import (
+    find_header,
+    header_of,
+    read_body,
+    send_answer,
+    send_json,
+    to_json,
+    write_message,
+)
 
 __all__ = [
     "MADE_HEADER",
@@ -157,7 +165,7 @@ class Virtual:
 
         Errors:  those of the records; StoreError when it cannot be written down.
         """
-        media = next((value for name, value in headers if name == b"content-type"), None)
+        media = find_header(headers, b"content-type")
         held = self._kept.get((body, media))
         if held is None:
             if len(body) > self._max_body:
@@ -260,9 +268,16 @@ def _miss(error: MissError) -> _Held:
 def _written(fields: Fields) -> ToolCall:
     """The call as the client wrote it, without its key, which is a secret."""
     given = fields["tool_input"]
-    text = given if isinstance(given, str) else to_json(given).decode()
+    text = given if isinstance(given, str) else _as_text(given)
     name = "/".join(str(fields[part]) for part in ("category", "tool_name", "api_name"))
     return ToolCall(id=f"call_{digest('virtual-call', [name, text])[7:19]}", name=name, arguments=text)
+
+
+def _as_text(given: Json) -> str:
+    try:
+        return to_json(given).decode()
+    except ValueError:  # NaN, which clients in Python write though JSON has none
+        return json.dumps(given, separators=(",", ":"))
 
 
 def write_result(result: ToolResult) -> bytes:

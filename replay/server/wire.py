@@ -18,6 +18,7 @@ __all__ = [
     "JSON_MEDIA",
     "RefusalError",
     "as_it_stands",
+    "find_header",
     "header_of",
     "read_body",
     "send_answer",
@@ -47,10 +48,15 @@ class RefusalError(Exception):
 
 
 def header_of(scope: Scope, name: bytes) -> bytes | None:
+    """Return the first header of a request with this lower-case name, or None."""
+    return find_header(scope["headers"], name)
+
+
+def find_header(headers: Headers, name: bytes) -> bytes | None:
     """Return the first header of this lower-case name, or None."""
-    for held, value in scope["headers"]:
+    for held, value in headers:
         if held == name:
-            return value  # type: ignore[no-any-return]
+            return value
     return None
 
 

@@ -165,3 +165,12 @@ def test_what_is_no_http_is_refused(served: Served) -> None:
     """A broken chunk in a body that is waited for gets uvicorn's own refusal."""
     head = b"POST /virtual HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
     assert ask(served, head + b"zz\r\n").startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity"])
+def test_a_number_that_no_json_has_is_answered_by_the_rules(served: Served, number: str) -> None:
+    """Clients in Python write them; the connection goes on, and so does the server."""
+    body = json.dumps({**FIELDS, "tool_input": {"topic": float(number)}}).encode()
+    first, second = ask(served, message(body)), ask(served, message(body))
+    assert (first, True) == (second, first.startswith(b"HTTP/1.1 200"))
+    assert b"Tool input" in first
