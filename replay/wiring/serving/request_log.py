@@ -55,13 +55,24 @@ class StepLog:
     def write(self, step: Step, *, stop: str = "finished", detail: str = "") -> None:
         """Write one request down. Errors: StoreError when the disk is full or gone."""
         line = self._encoder.encode(_Line(step=step, stop=stop, detail=detail)) + b"\n"
+        done = 0
         try:
-            self._file.write(line)
+            while done < len(line):
+                # A disk that is nearly full takes a part, and refuses only the next one.
+                done += self._file.write(line[done:] if done else line)
         except OSError as error:
+            self._take_back(done)
             raise StoreError(
                 f"the request log cannot be written: {error.strerror}",
                 next_step="free the disk, or serve without --log",
             ) from None
+
+    def _take_back(self, count: int) -> None:
+        """Cut off the half line, so that the next one begins on its own."""
+        if count:
+            end = self._file.tell() - count
+            self._file.truncate(end)
+            self._file.seek(end)
 
     def close(self) -> None:
         """Let go of the file."""

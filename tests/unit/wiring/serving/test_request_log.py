@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import json
+from contextlib import nullcontext, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
-from replay.core.trajectory import CallStep, CompletionStep, Step
+from replay.core.errors import StoreError
+from replay.core.trajectory import CallStep, CompletionStep, NoteStep, Step
 from replay.core.types import Digest, Provenance, Role, SnapshotKind, ToolCall
 from replay.store.answers import read_completion, read_result
 from replay.wiring.checking import CheckedRun, check_run
 from replay.wiring.library import Library, find_archive, locate_stores, open_library
 from replay.wiring.reopening import RunSources
-from replay.wiring.serving.request_log import LogFolder
+from replay.wiring.serving.request_log import LogFolder, StepLog
 from tests.support.commands import MINI
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +91,28 @@ def test_what_a_model_made_here_need_not_be_recorded(tmp_path: Path, home: Path)
     )
     checked = check(tmp_path, home, msgspec.structs.replace(completion, completion=made))
     assert (True, 1, 0) == (checked.ok, checked.episodes, checked.recomputed)
+
+
+class FillingDisk(io.BytesIO):
+    """A file on a disk with so much room: it takes what fits, then refuses."""
+
+    room = 0
+
+    def write(self, data: ReadableBuffer) -> int:
+        """Take a part."""
+        part = bytes(data)[: self.room]
+        if not part:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self.room -= len(part)
+        return super().write(part)
+
+
+def test_a_full_disk_leaves_no_half_line() -> None:
+    """What comes when there is room again begins on a line of its own."""
+    file = FillingDisk()
+    log = StepLog(file)
+    for room in (10_000, 20, 0, 10_000):
+        file.room = room
+        with suppress(StoreError) if room < 10_000 else nullcontext():
+            log.write(NoteStep(name=f"room {room}", data={}))
+    assert ["room 10000"] * 2 == [json.loads(line)["step"]["name"] for line in file.getvalue().splitlines()]
