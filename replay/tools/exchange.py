@@ -148,6 +148,11 @@ class _Stored(Record, frozen=True, kw_only=True):
 
 _read_stored: Final = msgspec.json.Decoder(_Stored).decode
 
+Mask = Callable[[Json], Json]
+"""Takes secret values out of whatever they stand in."""
+MaskOf = Callable[[HttpRequest], Mask | None]
+"""Gives the mask of what a request tells of who sends it; None where that is nothing."""
+
 
 class KeyedCall(NamedTuple):
     """The call that an exchange is looked up by and stored with, and its key."""
@@ -164,7 +169,7 @@ class HttpKeys:
         *,
         benchmark: str = HTTP,
         left_out: Iterable[str] = (),
-        mask: Callable[[Json], Json] | None = None,
+        mask: Mask | None = None,
     ) -> None:
         """Make calls in this namespace.
 
@@ -179,22 +184,24 @@ class HttpKeys:
         self._calls: dict[HttpRequest, KeyedCall] = {}
         self._mask = mask
 
-    def keyed_call(self, request: HttpRequest, *, mask: Callable[[Json], Json] | None = None) -> KeyedCall:
-        """Make the call of an exchange with its key; `mask` and errors as `call_of`.
+    def keyed_call(self, request: HttpRequest, *, mask_of: MaskOf | None = None) -> KeyedCall:
+        """Make the call of an exchange with its key; errors as `call_of`.
 
         Short requests are remembered with theirs, for tests ask the same over and over.
+
+        mask_of: gives the `mask` of a request, always the same one.
         """
-        found = self._calls.get(request) if mask is None else None
+        found = self._calls.get(request)
         if found is None:
-            call = self.call_of(request, mask=mask)
+            call = self.call_of(request, mask=None if mask_of is None else mask_of(request))
             found = KeyedCall(call, call_key(call))
-            if mask is None and len(request.body) <= _LONGEST_REMEMBERED:
+            if len(request.body) <= _LONGEST_REMEMBERED:
                 if len(self._calls) >= _MAX_REMEMBERED:
                     self._calls.clear()
                 self._calls[request] = found
         return found
 
-    def call_of(self, request: HttpRequest, *, mask: Callable[[Json], Json] | None = None) -> CallRequest:
+    def call_of(self, request: HttpRequest, *, mask: Mask | None = None) -> CallRequest:
         """Make the call that an exchange is looked up by and stored with.
 
         mask: takes out further secrets, those of this one request.

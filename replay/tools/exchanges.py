@@ -12,10 +12,19 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from replay.core.errors import MissError
-from replay.core.types import CallRequest, Json, Key, RepeatPolicy, SnapshotStatus
+from replay.core.types import CallRequest, Key, RepeatPolicy, SnapshotStatus
 from replay.store.answers import ApiAnswer, make_api_snapshot
 from replay.store.pending import BodyReader, SnapshotWriter
-from replay.tools.exchange import HttpAnswer, HttpKeys, HttpRequest, read_answer, write_answer
+from replay.tools.callers import credentials_in_fields, credentials_in_headers
+from replay.tools.exchange import (
+    HttpAnswer,
+    HttpKeys,
+    HttpRequest,
+    KeyedCall,
+    Mask,
+    read_answer,
+    write_answer,
+)
 from replay.tools.flights import SingleFlight
 from replay.tools.masking import Secrets
 from replay.tools.misses import NOBODY, MissReporter, Use
@@ -28,13 +37,14 @@ _SERVER_FAULT: Final = 500
 Ask = Callable[[], HttpAnswer]
 """Sends the request to the live upstream."""
 
-Mask = Callable[[Json], Json]
-"""Takes secret values out of whatever they stand in."""
+_MOST_CALLERS: Final = 1_000
+"""Credentials that are remembered with all their spellings: clients may make up any number of them."""
 
 
 class Turn(NamedTuple):
     """One request of a session, looked up."""
 
+    request: HttpRequest
     call: CallRequest
     key: Key
     step: int
@@ -66,6 +76,7 @@ class Exchanges:
         self._overlay = overlay
         self._keep_errors = keep_errors
         self._secrets = secrets or Secrets()
+        self._callers: dict[tuple[str, ...], Secrets] = {}
         self._used: set[Key] = set()
         self._last: dict[Key, int] = {}
         self._flights = SingleFlight()
@@ -76,6 +87,10 @@ class Exchanges:
     def session(self, name: str, *, repeats: RepeatPolicy = RepeatPolicy.STICKY_LAST) -> ExchangeSession:
         """Start a session; `name` is shown in misses."""
         return ExchangeSession(self, name, repeats)
+
+    def keyed_call(self, request: HttpRequest) -> KeyedCall:
+        """Make the call of a request with its key: without what tells who sends it, wherever that stands."""
+        return self.keys.keyed_call(request, mask_of=self._mask_of)
 
     def find(self, key: Key, occurrence: int, repeats: RepeatPolicy) -> HttpAnswer | None:
         """Find the recorded answer for this repeat of a request. Raises DamagedError for one that is none."""
@@ -91,23 +106,49 @@ class Exchanges:
         self._used.add(key)
         return read_answer(body, where=f"key {key}")
 
-    def record(self, call: CallRequest, key: Key, answer: HttpAnswer) -> HttpAnswer:
-        """Write a live answer down as the next one of this request; a failure only where that was asked."""
+    def record(self, turn: Turn, answer: HttpAnswer) -> HttpAnswer:
+        """Write a live answer down as the next one of this request; a failure only where that was asked.
+
+        Either way it is returned as a replay would give it.
+        """
         failed = answer.status == _TOO_MANY or answer.status >= _SERVER_FAULT
         if self._overlay is None or (failed and not self._keep_errors):
-            return answer
+            return self.shown(turn, answer)
         written = ApiAnswer(
-            body=write_answer(self._secrets.mask_answer(answer)),
-            status=SnapshotStatus.ERROR if failed else SnapshotStatus.OK,
+            body=self._write(turn, answer), status=SnapshotStatus.ERROR if failed else SnapshotStatus.OK
         )
         # One writer a key, so that numbers follow one another; different keys share commits.
-        with self._flights.holding(key):
-            snapshot = make_api_snapshot(call, written, sequence=self._store.count(key))
+        with self._flights.holding(turn.key):
+            snapshot = make_api_snapshot(turn.call, written, sequence=self._store.count(turn.key))
             self._overlay.put(snapshot)
         with self._lock:
-            self._used.add(key)
+            self._used.add(turn.key)
             self.recorded += 1
         return read_answer(snapshot.body)
+
+    def shown(self, turn: Turn, answer: HttpAnswer) -> HttpAnswer:
+        """Give an answer that is not kept as a client gets one that is."""
+        return read_answer(self._write(turn, answer))
+
+    def _write(self, turn: Turn, answer: HttpAnswer) -> str:
+        return write_answer(self._own(turn.request).mask_answer(self._secrets.mask_answer(answer)))
+
+    def _mask_of(self, request: HttpRequest) -> Mask | None:
+        credentials = credentials_in_headers(request)
+        return self._known(credentials).mask_json if credentials else None
+
+    def _own(self, request: HttpRequest) -> Secrets:
+        """Know what a request tells of who sends it: a service may say it back."""
+        fields = credentials_in_fields(request, self._secrets.rules)
+        return self._known((*credentials_in_headers(request), *fields))
+
+    def _known(self, credentials: tuple[str, ...]) -> Secrets:
+        found = self._callers.get(credentials)
+        if found is None:
+            if len(self._callers) >= _MOST_CALLERS:
+                self._callers.clear()
+            found = self._callers[credentials] = Secrets(credentials)
+        return found
 
     def explain(
         self,
@@ -145,27 +186,28 @@ class ExchangeSession:
         self._step = 0
         self._lock = threading.Lock()
 
-    def look_up(self, request: HttpRequest, *, mask: Mask | None = None) -> Turn:
-        """Take the next turn of a request. Raises DamagedError for a recorded answer that is none.
-
-        mask: takes the secrets of this one request out of what it is looked up by.
-        """
-        call, key = self._exchanges.keys.keyed_call(request, mask=mask)
+    def look_up(self, request: HttpRequest) -> Turn:
+        """Take the next turn of a request. Raises DamagedError for a recorded answer that is none."""
+        call, key = self._exchanges.keyed_call(request)
         with self._lock:
             steps = self._steps.setdefault(key, [])
             occurrence, step = len(steps), self._step
             steps.append(step)
             self._step += 1
-        return Turn(call, key, step, self._exchanges.find(key, occurrence, self._repeats))
+        return Turn(request, call, key, step, self._exchanges.find(key, occurrence, self._repeats))
 
     def record(self, turn: Turn, answer: HttpAnswer) -> HttpAnswer:
         """Write down what a live upstream answered; return it as a replay will give it."""
-        return self._exchanges.record(turn.call, turn.key, answer)
+        return self._exchanges.record(turn, answer)
 
     def give_back(self, turn: Turn) -> None:
         """Let the next equal request have this turn, which got no answer."""
         with self._lock:
             self._steps[turn.key].remove(turn.step)
+
+    def shown(self, turn: Turn, answer: HttpAnswer) -> HttpAnswer:
+        """Give an answer that is not written down as a client gets one that is."""
+        return self._exchanges.shown(turn, answer)
 
     def miss(self, turn: Turn, *, refused: Mapping[str, str] = NOBODY) -> MissError:
         """Build the explained error for a turn that nothing answers; refused: what an `upstream` said."""

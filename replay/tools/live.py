@@ -19,6 +19,7 @@ from replay.tools.asking import LiveFailureError, LiveRequest
 from replay.tools.exchange import HttpAnswer
 from replay.tools.masking import Secrets
 from replay.tools.pacing import Pace, Pause, read_wait
+from replay.tools.stream_masking import cut_events, is_stream
 from replay.tools.upstreams import Upstream, read_sent_always
 
 __all__ = ["LiveClient"]
@@ -27,7 +28,6 @@ _TOO_MANY: Final = 429
 _RETRIED: Final = frozenset({408, 425, _TOO_MANY, 500, 502, 503, 504, 520, 521, 522, 523, 524})
 _SERVER_FAULT: Final = 500
 _RETRIED_KINDS: Final = frozenset({"connect", "timeout", "cut-body", "protocol"})
-_STREAMED: Final = "text/event-stream"
 
 
 class LiveClient:
@@ -162,7 +162,7 @@ class LiveClient:
                 status=response.status_code,
                 headers=found,
                 body=body,
-                cuts=cut_events(body) if _is_streamed(found) else (),
+                cuts=cut_events(body) if is_stream(found) else (),
             )
 
 
@@ -172,24 +172,6 @@ def _wire(text: str) -> bytes:
         return text.encode("latin-1")
     except UnicodeEncodeError:
         return text.encode()
-
-
-def cut_events(body: bytes) -> tuple[int, ...]:
-    """Lengths of the events of a stream: cut after blank lines, never where packets happened to end."""
-    cuts: list[int] = []
-    start = at = 0
-    while at < len(body):
-        end = body.find(b"\n", at)
-        end = len(body) if end < 0 else end + 1
-        if body[at:end].strip(b"\r\n") == b"" and end > at:
-            cuts.append(end - start)
-            start = end
-        at = end
-    return tuple(cuts)
-
-
-def _is_streamed(headers: tuple[tuple[str, str], ...]) -> bool:
-    return any(name == "content-type" and value.lower().startswith(_STREAMED) for name, value in headers)
 
 
 def _refused(answer: HttpAnswer, name: str) -> LiveFailureError:

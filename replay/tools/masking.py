@@ -21,7 +21,7 @@ from replay.core.errors import CanonicalError
 from replay.core.types import Json
 from replay.tools.exchange import HttpAnswer
 from replay.tools.redaction import API_KEYS, CREDENTIALS, MASK, PASSWORDS, Redaction, find_secrets, scrub
-from replay.tools.stream_masking import mask_events
+from replay.tools.stream_masking import cut_events, is_stream, mask_events
 
 __all__ = ["DECLARED", "Secrets", "tells"]
 
@@ -101,16 +101,23 @@ class Secrets:
             text = answer.body.decode("utf-8")
         except UnicodeDecodeError:
             return msgspec.structs.replace(answer, headers=headers, body=self._mask_bytes(answer.body))
-        if not answer.cuts:
+        if not answer.cuts and not is_stream(answer.headers):
             return msgspec.structs.replace(answer, headers=headers, body=self.mask_body(text).encode())
-        events = [part.decode("utf-8", "surrogateescape") for part in answer.parts]
+        return msgspec.structs.replace(self._mask_stream(answer), headers=headers)
+
+    def _mask_stream(self, answer: HttpAnswer) -> HttpAnswer:
+        """Mask event by event, wherever packets ended; their ends are kept where nothing is masked."""
+        whole = msgspec.structs.replace(answer, cuts=cut_events(answer.body))
+        events = [part.decode("utf-8", "surrogateescape") for part in whole.parts]
         found = [value for event in events for value in _event_fields(event, self.rules)]
         written, telling = self._with(found), [value for value in found if tells(value)]
         plain = [_replace(_mask_in_place(event, found, self.rules), written) for event in events]
         masked = mask_events(plain, (*self._values, *telling))
+        if masked == events:
+            return answer
         parts = [event.encode("utf-8", "surrogateescape") for event in masked]
-        cuts = tuple(len(part) for part in parts[: len(answer.cuts)])
-        return msgspec.structs.replace(answer, headers=headers, body=b"".join(parts), cuts=cuts)
+        cuts = tuple(len(part) for part in parts[: len(whole.cuts)]) if answer.cuts else ()
+        return msgspec.structs.replace(answer, body=b"".join(parts), cuts=cuts)
 
     def _mask_header(self, name: str, value: str) -> str:
         if any(rule.covers(name) for rule in self.rules):

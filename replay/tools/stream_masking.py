@@ -11,9 +11,10 @@ from replay.core.errors import CanonicalError
 from replay.core.types import Json
 from replay.tools.redaction import MASK
 
-__all__ = ["mask_events"]
+__all__ = ["cut_events", "is_stream", "mask_events"]
 
 _MAX_DEPTH: Final = 32
+_STREAMED: Final = "text/event-stream"
 
 Place = tuple[str | int, ...]
 
@@ -38,6 +39,27 @@ def mask_events(events: Sequence[str], values: Iterable[str]) -> list[str]:
         _with_data(event, documents[index]) if index in changed else event
         for index, event in enumerate(events)
     ]
+
+
+def cut_events(body: bytes) -> tuple[int, ...]:
+    """Lengths of the events of a stream: cut after blank lines, never where packets happened to end."""
+    cuts: list[int] = []
+    start = at = 0
+    while at < len(body):
+        end = body.find(b"\n", at)
+        end = len(body) if end < 0 else end + 1
+        if body[at:end].strip(b"\r\n") == b"" and end > at:
+            cuts.append(end - start)
+            start = end
+        at = end
+    return tuple(cuts)
+
+
+def is_stream(headers: Iterable[tuple[str, str]]) -> bool:
+    """Tell by its headers whether an answer is a stream of events."""
+    return any(
+        name.lower() == "content-type" and value.lower().startswith(_STREAMED) for name, value in headers
+    )
 
 
 def _take_out(pieces: list[str], values: list[str]) -> Iterator[tuple[int, str]]:

@@ -16,7 +16,6 @@ from replay.core.errors import DamagedError, InputError, MissError, RecordMissEr
 from replay.core.trajectory import CallStep
 from replay.core.types import Json, Mode, Provenance, Record, SnapshotKind, ToolCall, ToolResult
 from replay.server.http_api import Asked, Found
-from replay.tools.callers import credentials_in_headers
 from replay.tools.exchange import HttpAnswer, HttpKeys, HttpRequest, write_answer
 from replay.tools.exchanges import Exchanges, ExchangeSession, Turn
 from replay.tools.masking import DECLARED, Secrets
@@ -29,7 +28,7 @@ from replay.wiring.serving.server import ServePlan
 __all__ = ["ArchiveExchanges", "Service", "Services", "Visit", "found_answer"]
 
 _MOST: Final = 1_000
-"""Sessions, names of services and credentials that are remembered: clients may make up any number of them.
+"""Sessions and names of services that are remembered: clients may make up any number of them.
 
 The session that was quiet for longest starts anew.
 """
@@ -63,12 +62,10 @@ class Visit(NamedTuple):
     service: Service
     session: ExchangeSession
     request: HttpRequest
-    own: Secrets
-    """What tells who sends it."""
 
     def look_up(self) -> Turn:
         """Take the next turn of this request in its session."""
-        return self.session.look_up(self.request, mask=None if self.own.is_empty else self.own.mask_json)
+        return self.session.look_up(self.request)
 
 
 class Services:
@@ -91,7 +88,6 @@ class Services:
         self._described = load_upstreams(Path(file), needs_routes=False) if file else {}
         self._sessions: OrderedDict[tuple[str, str], ExchangeSession] = OrderedDict()
         self._services: OrderedDict[str, Service] = OrderedDict()
-        self._callers: OrderedDict[tuple[str, ...], Secrets] = OrderedDict()
         self._lock = threading.Lock()
         for upstream in self._described.values():
             self._agree(upstream)
@@ -117,13 +113,10 @@ class Services:
             headers=asked.headers,
             body=asked.body,
         )
-        credentials = credentials_in_headers(request)
         with self._lock:
             service = self._service(asked.upstream)
             session = self._session(service, asked)
-            own = self._callers.pop(credentials, None) or Secrets(credentials)
-            _remember(self._callers, credentials, own)
-        return Visit(service, session, request, own)
+        return Visit(service, session, request)
 
     def _session(self, service: Service, asked: Asked) -> ExchangeSession:
         if not asked.session:

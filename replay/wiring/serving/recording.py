@@ -16,12 +16,10 @@ import msgspec
 
 from replay.core.canonical import canonical_bytes
 from replay.core.errors import InputError
-from replay.core.keys import call_key
 from replay.core.trajectory import NoteStep
 from replay.server.http_api import FAILURE_HEADER, PREFIX, Asked, Found
 from replay.tools.asking import Asker, LiveFailureError, LiveRequest
-from replay.tools.callers import credentials_in_fields, credentials_in_headers
-from replay.tools.exchange import HttpAnswer, read_answer, write_answer
+from replay.tools.exchange import HttpAnswer
 from replay.tools.exchanges import Turn
 from replay.tools.flights import SingleFlight
 from replay.tools.masking import Secrets
@@ -66,7 +64,7 @@ class RecordingExchanges:
     def answer(self, asked: Asked) -> Found:
         """Answer one request. Raises MissError, explained, for a service that no upstream stands for."""
         visit = self._services.visit(asked)
-        with self._flights.holding(call_key(visit.service.exchanges.keys.call_of(visit.request))):
+        with self._flights.holding(visit.service.exchanges.keyed_call(visit.request).key):
             turn = visit.look_up()
             if turn.found is not None:
                 return found_answer(turn, turn.found)
@@ -84,12 +82,6 @@ class RecordingExchanges:
         if asker is None:
             names = ", ".join(sorted(self._askers)) or "none"
             raise visit.session.miss(turn, refused={"upstream": f"there are only: {names}"})
-        seen = Secrets(
-            (
-                *credentials_in_headers(visit.request),
-                *credentials_in_fields(visit.request, visit.service.secrets.rules),
-            )
-        )
         cookies: list[tuple[str, str]] = []
         try:
             said = asker.send(live_request(asked, asker.upstream))
@@ -101,9 +93,9 @@ class RecordingExchanges:
         except LiveFailureError as failure:
             answer = _show_failure(failure, asker.secrets)
             if not self._keep_errors:
-                shown = write_answer(seen.mask_answer(asker.secrets.mask_answer(answer)))
-                return _failed(read_answer(shown), failure, visit, turn)
-        kept = visit.session.record(turn, seen.mask_answer(answer))
+                shown = visit.session.shown(turn, asker.secrets.mask_answer(answer))
+                return _failed(shown, failure, visit, turn)
+        kept = visit.session.record(turn, answer)
         found = found_answer(turn, kept, counter=_RECORDED)
         return found._replace(headers=(*found.headers, *cookies))
 

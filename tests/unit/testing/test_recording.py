@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -227,3 +229,52 @@ def test_an_unknown_mode_is_refused(archive: Path) -> None:
     """The three are listed."""
     with pytest.raises(UsageError, match="unknown mode 'once'"), open_recording(archive, mode="once"):
         pass
+
+
+class Echo:
+    """A live upstream that says what it was asked with: compressed, or in events cut inside words."""
+
+    def __init__(self, kind: str, status: int = 200) -> None:
+        self._kind = kind
+        self._status = status
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        """Answer with the credentials of the request."""
+        said = json.dumps({"said": f"{request.headers.get('authorization')} {request.content.decode()}"})
+        if self._kind == "events":
+            packets = Packets(f"data: {said}\n\n".encode())
+            return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=packets)
+        headers = {"content-type": "application/json", "content-encoding": "gzip"}
+        return httpx.Response(self._status, headers=headers, content=gzip.compress(said.encode()))
+
+
+class Packets(httpx.SyncByteStream):
+    """A body that comes in packets of seven bytes."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def __iter__(self) -> Iterator[bytes]:
+        for start in range(0, len(self._body), 7):
+            yield self._body[start : start + 7]
+
+
+@pytest.mark.parametrize("kind", ["whole", "events"])
+def test_a_credential_that_a_service_says_back_is_not_kept(archive: Path, kind: str) -> None:
+    """Nor one that the request's own body repeats; another one is answered all the same."""
+    for mode, token in (("record", "sk-live-123456789"), ("strict", "sk-live-another-1")):
+        with open_recording(archive, mode=mode) as recording:
+            live = httpx.MockTransport(Echo(kind))
+            client = httpx.Client(transport=recording.transport(live if mode == "record" else None))
+            got = client.post(URL, headers={"authorization": f"Bearer {token}"}, json={"mine": token})
+            assert (True, False) == ("$redacted" in got.text, token in got.text)
+
+
+def test_a_failure_that_is_not_recorded_can_be_read(archive: Path) -> None:
+    """What came compressed is told as what it is, as a replay would."""
+    with open_recording(archive, mode="record") as recording:
+        client = httpx.Client(transport=recording.transport(httpx.MockTransport(Echo("whole", 503))))
+        got = client.get(URL)
+        assert (503, None) == (got.status_code, got.headers.get("content-encoding"))
+        assert "None" in got.json()["said"]
+        httpx.Client(transport=recording.transport(httpx.MockTransport(Upstream()))).get(URL)

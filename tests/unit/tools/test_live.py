@@ -14,8 +14,9 @@ from replay.core.types import Json
 from replay.tools.asking import LiveFailureError, LiveRequest
 from replay.tools.exchange import HttpKeys, HttpRequest
 from replay.tools.exchanges import Exchanges
-from replay.tools.live import LiveClient, cut_events
+from replay.tools.live import LiveClient
 from replay.tools.misses import MissReporter
+from replay.tools.stream_masking import cut_events
 from replay.tools.upstreams import Held, Upstream
 from tests.support.answering import MemoryStore
 from tests.support.upstream import FakeUpstream, Reply, answer_json, raw_reply, run_upstream

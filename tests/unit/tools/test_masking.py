@@ -12,9 +12,9 @@ import pytest
 from replay.core.types import Json, SnapshotKind
 from replay.tools.exchange import HttpAnswer, HttpKeys, HttpRequest, read_answer
 from replay.tools.exchanges import Exchanges
-from replay.tools.live import cut_events
 from replay.tools.masking import Secrets
 from replay.tools.misses import MissReporter
+from replay.tools.stream_masking import cut_events
 from tests.support.answering import MemoryStore
 
 FIRST, SECOND = "planted+canary/one=1", "another+secret/two=2"
