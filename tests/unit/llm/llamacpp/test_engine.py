@@ -99,9 +99,11 @@ def test_a_next_turn_is_the_same_warm_and_cold(tiny: Path) -> None:
         assert essence(cold.generate(turn)) == essence(found)
 
 
-@pytest.mark.parametrize("schedule", [INVARIANT, CANONICAL])
-def test_requests_in_any_order_and_company_get_their_own_answers(tiny: Path, schedule: str) -> None:
-    """A few, against engines that have seen nothing."""
+@pytest.mark.parametrize(("schedule", "threads"), [(INVARIANT, 1), (INVARIANT, 2), (CANONICAL, 1)])
+def test_requests_in_any_order_and_company_get_their_own_answers(
+    tiny: Path, schedule: str, threads: int
+) -> None:
+    """A few, against engines that have seen nothing; with two threads in two lanes."""
     with open_tiny(tiny) as engine:
         jobs = make_jobs(engine, 8)
     alone = []
@@ -109,22 +111,22 @@ def test_requests_in_any_order_and_company_get_their_own_answers(tiny: Path, sch
         settings = EngineSettings(context_tokens=1024, sequences=1, threads=1)
         with LocalEngine(tiny, settings, schedule=schedule) as engine:
             alone.append({essence(engine.generate(job))})
-    found = answer_shuffled(tiny, jobs, 30, schedule=schedule)
+    found = answer_shuffled(tiny, jobs, 30, schedule=schedule, threads=threads)
     assert alone == [found[place] for place in range(len(jobs))]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("schedule", [INVARIANT, CANONICAL])
+@pytest.mark.parametrize(("schedule", "threads"), [(INVARIANT, 1), (INVARIANT, 2), (CANONICAL, 1)])
 @pytest.mark.parametrize("kind", WRITERS)
 def test_two_hundred_requests_equal_those_of_fresh_processes(
-    tmp_path: Path, kind: str, schedule: str
+    tmp_path: Path, kind: str, schedule: str, threads: int
 ) -> None:
     """Random order, eight at once and one by one, greedy, sampled and constrained."""
     need_binding()
     weights = WRITERS[kind](tmp_path / "tiny.gguf")
     with open_tiny(weights) as engine:
         jobs = make_jobs(engine, 12)
-    found = answer_shuffled(weights, jobs, 200, schedule=schedule)
+    found = answer_shuffled(weights, jobs, 200, schedule=schedule, threads=threads)
     assert [{answer} for answer in answer_afresh(weights, jobs, schedule=schedule)] == list(found.values())
 
 

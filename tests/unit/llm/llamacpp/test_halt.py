@@ -17,12 +17,13 @@ from tests.support.weights import need_binding
 pytestmark = pytest.mark.model
 
 
-def test_halting_ends_running_and_waiting_jobs(tmp_path: Path) -> None:
-    """Five jobs on two sequences: each ends with the same error, long before its budget is used up."""
+@pytest.mark.parametrize(("sequences", "threads"), [(2, 1), (4, 2)])
+def test_halting_ends_running_and_waiting_jobs(tmp_path: Path, sequences: int, threads: int) -> None:
+    """Five jobs on fewer sequences, of one lane or of two: each ends long before its budget is used up."""
     need_binding()
     from replay.llm.llamacpp.engine import LocalEngine
 
-    settings = EngineSettings(context_tokens=4096, sequences=2, threads=1)
+    settings = EngineSettings(context_tokens=4096, sequences=sequences, threads=threads)
     engine = LocalEngine(write_tiny_llama(tmp_path / "tiny.gguf"), settings)
     # A grammar without an end: only the halt can stop it.
     job = GenerationJob(
@@ -38,10 +39,10 @@ def test_halting_ends_running_and_waiting_jobs(tmp_path: Path) -> None:
             return str(error)
         return "finished"
 
-    with ThreadPoolExecutor(5) as threads:
-        running = [threads.submit(run, number) for number in range(5)]
+    with ThreadPoolExecutor(5) as pool:
+        running = [pool.submit(run, number) for number in range(5)]
         started.wait()
-        threading.Event().wait(0.3)  # two of them are under way by then, three wait
+        threading.Event().wait(0.3)  # some of them are under way by then, others wait
         engine.halt()
         said = {future.result(timeout=60) for future in running}
     engine.close()
