@@ -46,28 +46,45 @@ class _Shelf:
     def __init__(self, mode: str) -> None:
         self.mode = mode
         self.usage: Usage = {}
-        self._stack = ExitStack()
+        self.faults: list[str] = []
+        """What went wrong when recordings were frozen."""
+        self._opened: dict[Path, tuple[ExitStack, ExchangeBook]] = {}
         self._books: dict[tuple[object, ...], ExchangeBook] = {}
 
     def open(self, archive: Path, *, left_out: tuple[str, ...], keep_errors: bool) -> ExchangeBook:
-        """Open an archive once."""
+        """Open an archive once, however many tests look at it, each in its own way."""
+        key = (archive, left_out, keep_errors)
+        if key not in self._books:
+            if archive not in self._opened:
+                self._opened[archive] = self._open(archive)
+            book = self._opened[archive][1]
+            self._books[key] = book.beside(left_out=left_out, keep_errors=keep_errors)
+        return self._books[key]
+
+    def _open(self, archive: Path) -> tuple[ExitStack, ExchangeBook]:
         from replay.wiring.exchanges import ExchangePlan, open_exchanges  # noqa: PLC0415
         from replay.wiring.modes import parse_mode  # noqa: PLC0415
 
-        key = (archive, left_out, keep_errors)
-        if key not in self._books:
-            mode = parse_mode(self.mode, option="--replay-mode")
-            plan = ExchangePlan(archive=str(archive), mode=mode, left_out=left_out, keep_errors=keep_errors)
-            self._books[key] = self._stack.enter_context(open_exchanges(plan))
-        return self._books[key]
+        plan = ExchangePlan(archive=str(archive), mode=parse_mode(self.mode, option="--replay-mode"))
+        stack = ExitStack()
+        return stack, stack.enter_context(open_exchanges(plan))
 
     def close(self) -> None:
-        """Note what was used, then freeze what was recorded."""
+        """Note what was used, then freeze what was recorded; one that fails keeps no other from it."""
+        if not self._opened:
+            return
+        from replay.core.errors import ReplayError  # noqa: PLC0415
+
         for book in self._books.values():
             known, used = book.usage()
             self.add({book.plan.archive: {"all": dict(known), "used": sorted(used)}})
         self._books.clear()
-        self._stack.close()
+        for stack, _ in self._opened.values():
+            try:
+                stack.close()
+            except ReplayError as error:
+                self.faults.append(str(error))
+        self._opened.clear()
 
     def add(self, usage: Usage) -> None:
         """Put together what several processes used of the same archives."""
@@ -163,20 +180,30 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     shelf.close()
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output[_OUTPUT] = shelf.usage
-    elif session.config.getoption("--replay-unused") == "fail" and shelf.unused() and not session.exitstatus:
+        output[_OUTPUT] = {"usage": shelf.usage, "faults": shelf.faults}
+        return
+    is_unused = session.config.getoption("--replay-unused") == "fail" and bool(shelf.unused())
+    if (is_unused or shelf.faults) and not session.exitstatus:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Take over what a worker process used (pytest-xdist)."""
-    usage: Usage = getattr(node, "workeroutput", {}).get(_OUTPUT, {})
-    node.config.stash[_SHELF].add(usage)
+    output = getattr(node, "workeroutput", {}).get(_OUTPUT)
+    if output is not None:
+        shelf = node.config.stash[_SHELF]
+        shelf.add(output["usage"])
+        shelf.faults += output["faults"]
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Name what is recorded and was not asked for."""
+    """Name recordings that failed, and what is recorded and was not asked for."""
+    faults = config.stash[_SHELF].faults
+    if faults:
+        terminalreporter.section("replay: recordings that are not frozen", red=True)
+        for fault in faults:
+            terminalreporter.write_line(fault)
     unused = config.stash[_SHELF].unused()
     if not unused or config.getoption("--replay-unused") == "ignore":
         return

@@ -46,11 +46,17 @@ class ExchangePlan(Record, frozen=True, kw_only=True):
 class ExchangeBook:
     """An opened archive of exchanges."""
 
-    def __init__(self, plan: ExchangePlan, exchanges: Exchanges, store: LayeredStore) -> None:
+    def __init__(self, plan: ExchangePlan, store: LayeredStore, overlay: SnapshotStore | None) -> None:
         """Keep what was opened."""
         self.plan = plan
-        self.exchanges = exchanges
+        self.exchanges = _make_exchanges(plan, store, overlay)
         self._store = store
+        self._overlay = overlay
+
+    def beside(self, *, left_out: tuple[str, ...], keep_errors: bool) -> ExchangeBook:
+        """Look at the same opened archive in another way."""
+        plan = msgspec.structs.replace(self.plan, left_out=left_out, keep_errors=keep_errors)
+        return ExchangeBook(plan, self._store, self._overlay)
 
     def usage(self) -> tuple[dict[Key, str], frozenset[Key]]:
         """Return all recorded requests by key, named as in misses, and the keys that were answered."""
@@ -79,8 +85,7 @@ def open_exchanges(plan: ExchangePlan) -> Iterator[ExchangeBook]:
     with ExitStack() as stack:
         frozen = _open_frozen(stack, archive, plan)
         written = _open_overlay(stack, overlay, archive, plan)
-        store = LayeredStore(frozen, written)
-        yield ExchangeBook(plan, _make_exchanges(plan, store, written), store)
+        yield ExchangeBook(plan, LayeredStore(frozen, written), written)
     if plan.mode is Mode.RECORD:
         _freeze(archive, overlay, plan)
 

@@ -109,3 +109,20 @@ def test_the_plugin_imports_nothing_before_it_is_asked() -> None:
     text = Path(plugin.__file__).read_text(encoding="utf-8")
     top = [line for line in text.splitlines() if line.startswith(("import replay", "from replay"))]
     assert [] == top
+
+
+def test_tests_of_one_archive_may_look_at_it_each_in_its_own_way(suite: pytest.Pytester) -> None:
+    """It is opened once, recording or not."""
+    suite.makepyfile(test_ways=SUITE.replace('upstream="weather"', "left_out=['x-*']", 1))
+    for mode in ("record", "strict"):
+        run(suite, "--replay-mode", mode, "test_ways.py").assert_outcomes(passed=2)
+
+
+def test_a_recording_that_is_not_frozen_fails_the_session(suite: pytest.Pytester) -> None:
+    """Told in a line; those of other modules are frozen all the same."""
+    suite.makepyfile(test_a_quiet_one="def test_quiet(replay):\n    assert replay.recorded == 0\n")
+    result = run(suite, "--replay-mode", "record")
+    result.assert_outcomes(passed=3)
+    assert pytest.ExitCode.TESTS_FAILED == result.ret
+    result.stdout.fnmatch_lines(["*not frozen*", "nothing was recorded (test_a_quiet_one.replay)*"])
+    assert ["test_weather.replay"] == [file.name for file in (suite.path / "archives").iterdir()]
