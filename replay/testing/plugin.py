@@ -15,7 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from replay.testing.recording import Recording
-    from replay.wiring.exchanges import ExchangeBook
+    from replay.wiring.exchanges import ExchangeBook, SealedStores
 
 __all__ = [
     "pytest_addoption",
@@ -33,6 +33,8 @@ _MARKER: Final = (
 )
 _FIELDS: Final = frozenset({"archive", "upstream", "repeats", "left_out", "keep_errors", "network"})
 _UNUSED: Final = ("report", "fail", "ignore")
+_TORN: Final = ("each", "load", "worksteal")
+"""Ways of pytest-xdist to give the tests of one file to several workers."""
 _SHOWN: Final = 10
 _OUTPUT: Final = "replay_usage"
 
@@ -48,6 +50,7 @@ class _Shelf:
         self.usage: Usage = {}
         self.faults: list[str] = []
         """What went wrong when recordings were frozen."""
+        self._sealed: SealedStores | None = None
         self._opened: dict[Path, tuple[ExitStack, ExchangeBook]] = {}
         self._books: dict[tuple[object, ...], ExchangeBook] = {}
 
@@ -62,12 +65,14 @@ class _Shelf:
         return self._books[key]
 
     def _open(self, archive: Path) -> tuple[ExitStack, ExchangeBook]:
-        from replay.wiring.exchanges import ExchangePlan, open_exchanges  # noqa: PLC0415
+        from replay.wiring.exchanges import ExchangePlan, SealedStores, open_exchanges  # noqa: PLC0415
         from replay.wiring.modes import parse_mode  # noqa: PLC0415
 
         plan = ExchangePlan(archive=str(archive), mode=parse_mode(self.mode, option="--replay-mode"))
+        if self._sealed is None:
+            self._sealed = SealedStores()
         stack = ExitStack()
-        return stack, stack.enter_context(open_exchanges(plan))
+        return stack, stack.enter_context(open_exchanges(plan, self._sealed))
 
     def close(self) -> None:
         """Note what was used, then freeze what was recorded; one that fails keeps no other from it."""
@@ -79,6 +84,8 @@ class _Shelf:
             known, used = book.usage()
             self.add({book.plan.archive: {"all": dict(known), "used": sorted(used)}})
         self._books.clear()
+        for _, book in self._opened.values():
+            book.release()
         for stack, _ in self._opened.values():
             try:
                 stack.close()
@@ -131,6 +138,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker; switch the network off for the session where that was asked."""
     config.addinivalue_line("markers", _MARKER)
     config.stash[_SHELF] = _Shelf(config.getoption("--replay-mode"))
+    if config.getoption("--replay-mode") == "record" and config.getoption("dist", "no") in _TORN:
+        raise pytest.UsageError(
+            "--replay-mode record with several workers: one of them records an archive; "
+            "say --dist loadfile, which keeps the tests of a file together, or leave out -n"
+        )
     if config.getoption("--replay-block-network"):
         if config.getoption("--replay-mode") == "record":
             raise pytest.UsageError(

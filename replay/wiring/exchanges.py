@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
@@ -23,7 +24,7 @@ from replay.tools.misses import MissReporter
 from replay.wiring.freezing import Below, freeze_folder
 from replay.wiring.library import locate_stores
 
-__all__ = ["ExchangeBook", "ExchangePlan", "open_exchanges"]
+__all__ = ["ExchangeBook", "ExchangePlan", "SealedStores", "open_exchanges"]
 
 _OVERLAY_SUFFIX: Final = ".recording"
 _VERSION: Final = "1"
@@ -43,20 +44,51 @@ class ExchangePlan(Record, frozen=True, kw_only=True):
     """Folder of rebuildable stores; empty for the user's own."""
 
 
+class SealedStores:
+    """The sealed stores that are open: archives of equal content have one in common."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._open: dict[Path, SnapshotStore] = {}
+        self._users: Counter[Path] = Counter()
+
+    @contextmanager
+    def holding(self, path: Path) -> Iterator[SnapshotStore]:
+        """Open a store, or use the one that is open; close it when its last user is done."""
+        if path not in self._open:
+            self._open[path] = SnapshotStore.open_sealed(path)
+        self._users[path] += 1
+        try:
+            yield self._open[path]
+        finally:
+            self._users[path] -= 1
+            if not self._users[path]:
+                self._open.pop(path).close()
+
+
 class ExchangeBook:
     """An opened archive of exchanges."""
 
-    def __init__(self, plan: ExchangePlan, store: LayeredStore, overlay: SnapshotStore | None) -> None:
-        """Keep what was opened."""
+    def __init__(
+        self,
+        plan: ExchangePlan,
+        store: LayeredStore,
+        overlay: SnapshotStore | None,
+        *,
+        release: Callable[[], None],
+    ) -> None:
+        """Keep what was opened; `release` closes it."""
         self.plan = plan
         self.exchanges = _make_exchanges(plan, store, overlay)
         self._store = store
         self._overlay = overlay
+        self.release = release
+        """Closes the stores before the block ends, for whoever freezes several archives one after another."""
 
     def beside(self, *, left_out: tuple[str, ...], keep_errors: bool) -> ExchangeBook:
         """Look at the same opened archive in another way."""
         plan = msgspec.structs.replace(self.plan, left_out=left_out, keep_errors=keep_errors)
-        return ExchangeBook(plan, self._store, self._overlay)
+        return ExchangeBook(plan, self._store, self._overlay, release=self.release)
 
     def usage(self) -> tuple[dict[Key, str], frozenset[Key]]:
         """Return all recorded requests by key, named as in misses, and the keys that were answered."""
@@ -65,11 +97,12 @@ class ExchangeBook:
 
 
 @contextmanager
-def open_exchanges(plan: ExchangePlan) -> Iterator[ExchangeBook]:
+def open_exchanges(plan: ExchangePlan, sealed: SealedStores | None = None) -> Iterator[ExchangeBook]:
     """Open an archive of exchanges; in record mode it is frozen anew when the block ends well.
 
     What was recorded before a crash lies in a folder beside the archive and is gone on with.
 
+    sealed: shared by all that are open at the same time.
     Errors:  InputError when there is no archive to replay, or when a recording stayed empty; those of opening
              and freezing.
     """
@@ -83,18 +116,20 @@ def open_exchanges(plan: ExchangePlan) -> Iterator[ExchangeBook]:
             next_step="record it: run once in record mode with the upstream at hand",
         )
     with ExitStack() as stack:
-        frozen = _open_frozen(stack, archive, plan)
+        frozen = _open_frozen(stack, archive, plan, sealed or SealedStores())
         written = _open_overlay(stack, overlay, archive, plan)
-        yield ExchangeBook(plan, LayeredStore(frozen, written), written)
+        yield ExchangeBook(plan, LayeredStore(frozen, written), written, release=stack.close)
     if plan.mode is Mode.RECORD:
         _freeze(archive, overlay, plan)
 
 
-def _open_frozen(stack: ExitStack, archive: Path, plan: ExchangePlan) -> list[SnapshotStore]:
+def _open_frozen(
+    stack: ExitStack, archive: Path, plan: ExchangePlan, sealed: SealedStores
+) -> list[SnapshotStore]:
     if not archive.exists():
         return []
     paths, _ = locate_stores(archive, home=Path(plan.home) if plan.home else None)
-    return [stack.enter_context(SnapshotStore.open_sealed(Path(path))) for path in paths.stores]
+    return [stack.enter_context(sealed.holding(Path(path))) for path in paths.stores]
 
 
 def _open_overlay(stack: ExitStack, overlay: Path, archive: Path, plan: ExchangePlan) -> SnapshotStore | None:

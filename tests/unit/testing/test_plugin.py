@@ -126,3 +126,23 @@ def test_a_recording_that_is_not_frozen_fails_the_session(suite: pytest.Pytester
     assert pytest.ExitCode.TESTS_FAILED == result.ret
     result.stdout.fnmatch_lines(["*not frozen*", "nothing was recorded (test_a_quiet_one.replay)*"])
     assert ["test_weather.replay"] == [file.name for file in (suite.path / "archives").iterdir()]
+
+
+def test_archives_of_equal_content_are_open_beside_each_other(suite: pytest.Pytester) -> None:
+    """Two modules that record the same share a store, in every mode, also when both record more."""
+    suite.makepyfile(test_same=SUITE)
+    more = SUITE.replace("/two", "/three")
+    for text, mode in ((SUITE, "record"), (SUITE, "strict"), (more, "record"), (more, "replay")):
+        suite.makepyfile(test_weather=text, test_same=text)
+        result = run(suite, "--replay-mode", mode)
+        result.assert_outcomes(passed=4)
+        assert pytest.ExitCode.OK == result.ret
+
+
+def test_workers_that_would_share_an_archive_do_not_record(suite: pytest.Pytester) -> None:
+    """Told at once, with what to say instead, which works."""
+    pytest.importorskip("xdist")
+    result = run(suite, "--replay-mode", "record", "-n", "2")
+    assert pytest.ExitCode.USAGE_ERROR == result.ret
+    result.stderr.fnmatch_lines(["*--dist loadfile*"])
+    run(suite, "--replay-mode", "record", "-n", "1", "--dist", "loadfile").assert_outcomes(passed=2)
