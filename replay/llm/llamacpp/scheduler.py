@@ -72,8 +72,8 @@ class Scheduler:
         )
         if running.is_done:
             return running.result()
-        self._join(running)
         try:
+            self._join(running)
             running.wake.wait()
             while self._leader is running and not running.is_done:
                 self._step()
@@ -81,7 +81,12 @@ class Scheduler:
             self._give_up(running)
             raise
         finally:
-            self._leave(running)
+            try:
+                self._leave(running)
+            except BaseException:
+                # Interrupted while it left: nobody else would ever lead.
+                self._leave(running)
+                raise
         return running.result()
 
     def missing(self, prompt: Sequence[int]) -> int:
@@ -109,8 +114,8 @@ class Scheduler:
         for context in dict.fromkeys(running.slot.context for running in self._running):
             self._advance(context)
         for running in [running for running in self._running if running.is_done]:
-            self._running.remove(running)
             running.wake.set()
+            self._running.remove(running)
 
     def _admit(self) -> None:
         """Give waiting jobs idle slots, in the order of their coming."""
@@ -127,9 +132,10 @@ class Scheduler:
             if any(self._cache.is_worth_waiting(running.prompt, place, prompt) for prompt in coming):
                 continue
             running.start(place.slot, kept=self._cache.take(place))
+            # Wherever an interrupt comes, a job is in one of the two.
+            self._running.append(running)
             with self._lock:
                 self._waiting.remove(running)
-            self._running.append(running)
 
     def _advance(self, context: Context) -> None:
         """Evaluate one batch: a token of each job that generates, then of prompts what fits."""
@@ -176,18 +182,18 @@ class Scheduler:
             if not other.is_done:
                 other.reset()
         with self._lock:
-            self._waiting.extendleft(other for other in reversed(others) if not other.is_done)
+            begun = [other for other in others if not other.is_done]
+            self._waiting = deque([*begun, *(other for other in self._waiting if other not in begun)])
         for other in others:
             if other.is_done:
                 other.wake.set()
 
     def _leave(self, running: RunningJob) -> None:
-        """Hand the lead to a thread whose job is not done, if there is one."""
+        """Hand the lead to a thread whose job is not done, if there is one. May be repeated."""
         with self._lock:
-            if self._leader is not running:
-                return
-            self._drop_done()
-            self._leader = next(iter([*self._running, *self._waiting]), None)
+            if self._leader is running:
+                self._drop_done()
+                self._leader = next(iter([*self._running, *self._waiting]), None)
             if self._leader is None:
                 self._idle.set()
             else:
