@@ -39,6 +39,11 @@ _FIELD: Final = re.compile(
 )
 _NUMBER: Final = re.compile(r'":\s*-?\d')
 
+_NUMERIC: Final = re.compile(r"-?\d[\d.eE+-]*")
+_STRING_OR_NUMBER: Final = re.compile(rf'"(?:[^"\\]|\\.)*"|{_NUMERIC.pattern}')
+
+_HOLDS_JSON: Final = re.compile(r"(?:\A|\ndata:)\s*[{\[]|\Adata:\s*[{\[]")
+
 _URLS: Final = frozenset({"location", "content-location", "link", "refresh"})
 
 
@@ -83,6 +88,8 @@ class Secrets:
             return value
         if isinstance(value, str):
             return self.mask_text(value)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return MASK if any(known in str(value) for known in self._values) else value
         if isinstance(value, dict):
             return {self.mask_text(name): self.mask_json(item) for name, item in value.items()}
         if isinstance(value, (list, tuple)):
@@ -92,7 +99,7 @@ class Secrets:
     def mask_body(self, text: str) -> str:
         """Mask known values and those of secret fields in an answer's text; other bytes stay as they are."""
         found = _fields_in(text, self.rules)
-        return _replace(_mask_in_place(text, found, self.rules), self._with(found))
+        return _replace_in_json(_mask_in_place(text, found, self.rules), self._with(found))
 
     def mask_answer(self, answer: HttpAnswer) -> HttpAnswer:
         """Mask an answer as it is stored: headers, body, and events one by one."""
@@ -111,7 +118,7 @@ class Secrets:
         events = [part.decode("utf-8", "surrogateescape") for part in whole.parts]
         found = [value for event in events for value in _event_fields(event, self.rules)]
         written, telling = self._with(found), [value for value in found if tells(value)]
-        plain = [_replace(_mask_in_place(event, found, self.rules), written) for event in events]
+        plain = [_replace_in_json(_mask_in_place(event, found, self.rules), written) for event in events]
         masked = mask_events(plain, (*self._values, *telling))
         if masked == events:
             return answer
@@ -194,6 +201,20 @@ def _in_base64(value: bytes) -> Iterator[_Spelling]:
         part = whole[skipped : bits // 6]
         for text in (part, part.replace("+", "-").replace("/", "_")):
             yield _Spelling(text, before=_ONE if offset else "", after=f"{_ONE if bits % 6 else ''}={{0,2}}")
+
+
+def _replace_in_json(text: str, written: tuple[_Spelling, ...]) -> str:
+    """Mask as `_replace` does, and a number as a whole: JSON, or an event that holds some, stays JSON."""
+    numbers = [spelled.text for spelled in written if _NUMERIC.fullmatch(spelled.text)]
+    if any(number in text for number in numbers) and _HOLDS_JSON.search(text):
+
+        def mask(match: re.Match[str]) -> str:
+            token = match.group()
+            is_secret = token[0] != '"' and any(number in token for number in numbers)
+            return f'"{MASK}"' if is_secret else token
+
+        text = _STRING_OR_NUMBER.sub(mask, text)
+    return _replace(text, written)
 
 
 def _replace(text: str, written: Iterable[_Spelling]) -> str:

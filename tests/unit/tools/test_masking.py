@@ -212,3 +212,31 @@ def test_values_of_secret_fields_are_masked_where_they_stand(body: str, masked: 
 def test_a_secret_that_is_a_part_of_the_mask_is_not_looked_for() -> None:
     """Masking again changes nothing."""
     assert "$redacted" == Secrets(["redacted"]).mask_text("$redacted")
+
+
+@pytest.mark.parametrize(
+    ("body", "masked"),
+    [
+        (
+            '{"id": 12345678, "all": [12345678, -12345678.5]}',
+            '{"id": "$redacted", "all": ["$redacted", "$redacted"]}',
+        ),
+        ('{"said": "id 12345678, \\"12345678\\""}', '{"said": "id $redacted, \\"$redacted\\""}'),
+        ("[12345678]", '["$redacted"]'),
+        ("id=12345678", "id=$redacted"),
+        ('event: one\ndata: {"id": 12345678}\n\n', 'event: one\ndata: {"id": "$redacted"}\n\n'),
+    ],
+)
+def test_a_secret_number_is_masked_as_a_whole(body: str, masked: str) -> None:
+    """A cookie may hold a user's number, which JSON shows as one: what is JSON stays JSON."""
+    known = Secrets(["12345678"])
+    assert masked == known.mask_body(body)
+    streamed = HttpAnswer(status=200, headers=STREAM, body=body.encode())
+    assert masked.encode() == known.mask_answer(streamed).body
+
+
+def test_a_secret_number_is_masked_in_what_is_looked_up() -> None:
+    """Numbers and nothing else: true is none."""
+    assert {"id": "$redacted", "is": True, "n": 1} == Secrets(["12345678"]).mask_json(
+        {"id": 12345678, "is": True, "n": 1}
+    )
