@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -199,7 +199,7 @@ def locate_stores(
             where=archive.name,
             next_step="leave out --base",
         )
-    known = {} if not manifest.bases else _by_root((*bases, *_neighbours(archive), *shipped_archives()))
+    known = {} if not manifest.bases else _by_root(bases, (*_neighbours(archive), *shipped_archives()))
     layers: list[Path] = []
     for root in manifest.bases:
         if root not in known:
@@ -272,5 +272,13 @@ def _neighbours(archive: Path) -> tuple[Path, ...]:
     return tuple(sorted(path for path in archive.parent.glob("*.replay") if path != archive))
 
 
-def _by_root(archives: Sequence[Path]) -> dict[Digest, Path]:
-    return {read_manifest(path).root: path for path in reversed(archives)}
+def _by_root(named: Sequence[Path], around: Sequence[Path]) -> dict[Digest, Path]:
+    """Archives by root, the first of each. What only lies around and cannot be read is no base of anything.
+
+    Errors:  those of reading an archive that was named.
+    """
+    found: dict[Digest, Path] = {}
+    for path in reversed(around):
+        with suppress(FormatError, InputError):
+            found[read_manifest(path).root] = path
+    return found | {read_manifest(path).root: path for path in reversed(named)}

@@ -105,6 +105,19 @@ def test_a_layer_is_read_with_its_base(tmp_path: Path) -> None:
         assert ["1", "2"] == [task.id for task in library.tasks()]
 
 
+def test_what_lies_beside_a_layer_and_is_no_archive_is_no_matter(tmp_path: Path) -> None:
+    """A cut download or a foreign file of that ending never keeps a layer from its base."""
+    base = freeze_library(tmp_path / "base.replay", candidates=[make_candidate("old")])
+    layer = make_layer(base, tmp_path / "layer.replay")
+    (tmp_path / "a.replay").write_text("no archive")
+    (tmp_path / "z.replay").write_bytes(base.read_bytes()[:3000])
+    (tmp_path / "folder.replay").mkdir()
+    with opened(layer) as library:
+        assert {"old", "new"} == set(library.candidates())
+    with pytest.raises(InputError, match="not a tar file"), opened(layer, bases=[tmp_path / "a.replay"]):
+        pass
+
+
 def test_a_base_may_lie_anywhere_when_it_is_named(tmp_path: Path) -> None:
     """A base that is not beside the layer is named; without it the root says which one is wanted."""
     (tmp_path / "far").mkdir()
