@@ -98,7 +98,7 @@ class LiveSource:
     def _proxy_key(self) -> str:
         upstream = self._asker.upstream
         is_proxy = upstream.kind == PROXY and upstream.key is not None
-        return read_held(upstream.key, upstream.folder) if is_proxy and upstream.key is not None else ""
+        return read_held(upstream.key, upstream) if is_proxy and upstream.key is not None else ""
 
     def _read(self, answer: HttpAnswer) -> ToolResult:
         upstream = self._asker.upstream

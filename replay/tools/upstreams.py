@@ -176,10 +176,10 @@ def load_upstreams(path: Path, *, needs_routes: bool = True) -> dict[str, Upstre
     }
 
 
-def read_held(value: str | Held, folder: str) -> str:
-    """Return a value, read from where it is held.
+def read_held(value: str | Held, upstream: Upstream) -> str:
+    """Return a value, read from where it is held; a file is looked for beside the file of the upstream.
 
-    Errors:  InputError naming the variable or file, never its content.
+    Errors:  InputError naming upstream and variable or file, never its content.
     """
     if isinstance(value, str):
         return value
@@ -187,9 +187,14 @@ def read_held(value: str | Held, folder: str) -> str:
         found = read_environment(value.env).strip()
         where = f"environment variable {value.env}"
     else:
-        found, where = _read_file(Path(folder) / value.file), f"file {value.file}"
+        path = Path(upstream.folder) / value.file
+        found, where = _read_file(path), f"file {path}"
     if not found or not found.isprintable():
-        raise InputError("a secret is not to be had", where=where, expected="one line of text")
+        raise InputError(
+            "a secret is not to be had",
+            where=f"upstream.{upstream.name}, {where}",
+            expected="one line of text",
+        )
     return value.prefix + found
 
 
@@ -216,7 +221,7 @@ def read_sent_always(upstream: Upstream) -> SentAlways:
     def read_all(held: Mapping[str, str | Held]) -> dict[str, str]:
         found: dict[str, str] = {}
         for name, value in held.items():
-            found[name] = text = read_held(value, upstream.folder)
+            found[name] = text = read_held(value, upstream)
             if isinstance(value, Held):
                 values.append(text.removeprefix(value.prefix))
         return found
@@ -224,7 +229,7 @@ def read_sent_always(upstream: Upstream) -> SentAlways:
     headers, query = read_all(upstream.headers), read_all(upstream.query)
     headers = {name.lower(): value for name, value in headers.items()}
     if upstream.key is not None:
-        key = read_held(upstream.key, upstream.folder)
+        key = read_held(upstream.key, upstream)
         values.append(key.removeprefix(upstream.key.prefix))
         if upstream.kind == RAPIDAPI:
             headers.setdefault("x-rapidapi-key", key)
@@ -329,3 +334,5 @@ def _check_route(route: Route, where: str) -> None:
         raise InputError(f"path {route.path!r:.200}", where=where, expected="/PATH without query")
     if any(not name for name in _PARAMETER.findall(route.path)):
         raise InputError("braces without a name", where=where, expected="{ARGUMENT}")
+    if set("{}") & set(_PARAMETER.sub("", route.path)):
+        raise InputError(f"an unpaired brace in {route.path!r:.200}", where=where, expected="{ARGUMENT}")

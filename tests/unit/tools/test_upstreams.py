@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,11 @@ authorization = {env = "WEATHER_KEY", prefix = "Bearer "}
 tool = "*/now"
 path = "/now/{city}"
 """
+
+
+def upstream_in(folder: Path) -> Upstream:
+    """One whose file lies in this folder."""
+    return Upstream(name="api", kind="rest", base_url="https://api.example.org", folder=str(folder))
 
 
 def write(folder: Path, text: str) -> Path:
@@ -67,6 +73,8 @@ def test_what_a_run_remembers_has_no_secret(tmp_path: Path) -> None:
         ('tools = ["Weather/*"]', "tols = 1", "unknown field `tols`"),
         ('path = "/now/{city}"', 'path = "now"', "/PATH"),
         ('path = "/now/{city}"', 'path = "/{}"', "braces"),
+        ('path = "/now/{city}"', 'path = "/{city"', "unpaired brace"),
+        ('path = "/now/{city}"', 'path = "/a}/{b}"', "unpaired brace"),
         ("upstream.weather", "upstream.'../x'", "letters"),
         ("[[upstream", "[[upstream.x", "not a list of upstreams"),
     ],
@@ -87,14 +95,15 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_secret_comes_from_its_file(tmp_path: Path) -> None:
     """White space around it is not a part of it."""
     (tmp_path / "key").write_text("  abc\n")
-    assert "Bearer abc" == read_held(Held(file="key", prefix="Bearer "), str(tmp_path))
+    assert "Bearer abc" == read_held(Held(file="key", prefix="Bearer "), upstream_in(tmp_path))
 
 
 @pytest.mark.parametrize("held", [Held(env="REPLAY_NO_SUCH_SECRET"), Held(file="none")])
 def test_a_secret_that_is_not_to_be_had_is_named(tmp_path: Path, held: Held) -> None:
-    """The place is shown, never a value."""
-    with pytest.raises(InputError, match=held.env or held.file):
-        read_held(held, str(tmp_path))
+    """The upstream and the place are shown, a file with its folder, never a value."""
+    place = held.env or str(tmp_path / held.file)
+    with pytest.raises(InputError, match=rf"upstream\.api, .*{re.escape(place)}"):
+        read_held(held, upstream_in(tmp_path))
 
 
 def test_routes_are_needed_where_calls_become_requests(tmp_path: Path) -> None:
