@@ -34,9 +34,11 @@ def freeze(
     name: Annotated[str, typer.Option(help="Name of the archive [default: as stored].")] = "",
     version: Annotated[str, typer.Option(help="Version of the archive [default: as stored].")] = "",
     base: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
-            "--base", help="Archive the store's content goes on top of: freeze a layer; lowest first."
+            "--base",
+            help="Archive the store's content goes on top of, a file or a shipped name: freeze a layer; "
+            "lowest first.",
         ),
     ] = None,
     merge: Annotated[
@@ -53,6 +55,7 @@ def freeze(
     """Write a store as one archive; the same content gives the same bytes."""
     from replay.core.errors import UsageError
     from replay.wiring.freezing import Below, freeze_folder
+    from replay.wiring.library import find_archive
 
     screen = Screen(json=json)
     if merge and not base:
@@ -61,7 +64,7 @@ def freeze(
         store,
         output,
         label=(name, version),
-        below=Below(bases=tuple(base), merge=merge, home=home) if base else None,
+        below=Below(bases=tuple(map(find_archive, base)), merge=merge, home=home) if base else None,
         overwrite=overwrite,
         allowed=tuple(allow_finding or ()),
     )

@@ -10,7 +10,7 @@ import typer
 
 from replay.cli import options as opt
 from replay.cli.scores import MISS_EXIT, NOTHING_SCORED_EXIT, exit_code_of, show_summary
-from replay.cli.screen import Screen, count_of
+from replay.cli.screen import Screen, count_of, freezing_line
 from replay.cli.upstream import compare_live, record_wanted
 from replay.core.errors import UsageError
 
@@ -123,7 +123,7 @@ def _execute(request: RunRequest, screen: Screen, expect_root: str) -> int:
             request, progress=lambda step: advance(step.done, step.planned, f"task {step.task}")
         )
     screen.emit(report.to_json())
-    _show(report, screen)
+    _show(report, request.archive, screen)
     _show_misses(report, request.archive, screen)
     report.check(expect_root=expect_root)
     code = exit_code_of(report.summary)
@@ -135,7 +135,9 @@ def _execute(request: RunRequest, screen: Screen, expect_root: str) -> int:
     return code
 
 
-def _show(report: RunReport, screen: Screen) -> None:
+def _show(report: RunReport, archive: str, screen: Screen) -> None:
+    from replay.wiring.library import find_archive
+
     inputs, roots, guard = report.manifest.inputs, report.manifest.roots, report.manifest.guard
     for name, root in inputs.archives.items():
         screen.say(f"archive    {name}  {root}")
@@ -147,6 +149,8 @@ def _show(report: RunReport, screen: Screen) -> None:
     screen.say(f"run        {report.out}")
     for outcome, count in report.recorded.items():
         screen.say(f"overlay    {count} {outcome}")
+    if report.recorded:
+        screen.say(freezing_line(f"{report.out}/overlay", find_archive(archive)))
     _show_models(report, screen)
     conflicts = report.recorded.get("conflict")
     if conflicts:

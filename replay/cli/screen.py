@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol, TextIO
 
 import msgspec
@@ -18,7 +19,7 @@ from replay.core.determinism import read_environment
 from replay.core.errors import ReplayError, StoreError
 from replay.core.types import Json
 
-__all__ = ["Advance", "Screen", "count_of", "render_table"]
+__all__ = ["Advance", "Screen", "count_of", "freezing_line", "render_table"]
 
 
 class Advance(Protocol):
@@ -89,6 +90,12 @@ class Screen:
 def count_of(number: int, noun: str) -> str:
     """Write a number with what it counts: 1 task, 2 tasks."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def freezing_line(overlay: str, base: Path | None) -> str:
+    """Tell how an archive is made of what was recorded over another one, or over none."""
+    below = f" --base {base}" if base else ""
+    return f"freeze it  replay archive freeze {overlay} -o NAME.replay{below}"
 
 
 def render_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

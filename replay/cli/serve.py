@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from replay.cli import options as opt
-from replay.cli.screen import Screen
+from replay.cli.screen import Screen, freezing_line
 from replay.core.types import Json
 
 if TYPE_CHECKING:
@@ -125,6 +125,6 @@ def _execute(request: ServeRequest, screen: Screen) -> int:
     if not report.recorded:
         screen.log("replay: nothing was recorded; what was asked for was recorded before, or it failed")
         return NOTHING_NEW_EXIT
-    base = f" --base {find_archive(request.archive)}" if report.has_base else ""
-    screen.say(f"freeze it  replay archive freeze {report.overlay} -o NAME.replay{base}")
+    base = find_archive(request.archive) if report.has_base else None
+    screen.say(freezing_line(report.overlay, base))
     return 0

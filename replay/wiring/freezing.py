@@ -10,11 +10,11 @@ import msgspec
 from msgspec.structs import replace
 
 from replay.core.canonical import canonical_bytes
-from replay.core.errors import DamagedError, StoreError
+from replay.core.errors import DamagedError, InputError, StoreError
 from replay.core.types import Record
 from replay.store.archive.freeze import ArchiveContent, freeze, freeze_store
 from replay.store.archive.layers import delta
-from replay.store.archive.manifest import ArchiveFacts, ArchiveManifest, facts_of, stored_facts
+from replay.store.archive.manifest import FACTS_NAME, ArchiveFacts, ArchiveManifest, facts_of, stored_facts
 from replay.store.archive.reader import read_manifest
 from replay.store.archive.verify import verify_archive
 from replay.store.layers import LayeredStore
@@ -62,6 +62,7 @@ def freeze_folder(
         opened = stack.enter_context(_open(store))
         refuse_secrets(_texts(opened), allowed=allowed)
         if below is None:
+            _check_alone(opened, store)
             facts = _facts(opened, name, version)
             return freeze_store(opened, output, facts=facts, overwrite=overwrite)
         frozen = [stack.enter_context(SnapshotStore.open_sealed(path)) for path in _base_stores(below)]
@@ -121,6 +122,17 @@ def _open(store: Path) -> SnapshotStore:
         return SnapshotStore.open_sealed(store)
     except StoreError:
         return SnapshotStore.open_reader(store)
+
+
+def _check_alone(store: SnapshotStore, folder: Path) -> None:
+    """Check that a store is an archive's; what was added to one has no facts, and needs it below."""
+    if FACTS_NAME not in store.meta:
+        raise InputError(
+            "this store holds only what was added to an archive",
+            where=str(folder),
+            expected="--base ARCHIVE, the one it was recorded over",
+            next_step=f"replay archive freeze {folder} -o NEW.replay --base ARCHIVE",
+        )
 
 
 def _facts(store: SnapshotStore, name: str, version: str) -> ArchiveFacts | None:

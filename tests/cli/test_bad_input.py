@@ -291,6 +291,21 @@ def test_a_folder_that_is_no_store(tmp_path: Path) -> None:
     assert before == read_folder(tmp_path)
 
 
+def test_an_overlay_alone_is_no_archive(tmp_path: Path) -> None:
+    """What a run added is named as that, with the option that makes it whole; a shipped base goes by name."""
+    script = write_script(tmp_path / "s.json", "1001", answer_turn("It rains."))
+    words = ("--candidate", f"scripted:{script}", "--select", "1001", "--mode", "record")
+    home, overlay, layer = tmp_path / "home", tmp_path / "run" / "overlay", tmp_path / "layer.replay"
+    played = run_command("run", "stabletoolbench", *words, "--home", home, "--out", tmp_path / "run")
+    assert f"replay archive freeze {overlay} -o NAME.replay --base " in played.out
+    freeze = ("archive", "freeze", overlay, "-o", layer)
+    is_refused(run_command(*freeze), 3, r"only what was added to an archive.*--base ARCHIVE")
+    is_refused(run_command(*freeze, "--name", "a", "--version", "1"), 3, r"added to an archive.*--base")
+    is_refused(run_command(*freeze, "--base", "nobody"), 3, r"no archive 'nobody'.*stabletoolbench-mini-1\.0")
+    assert not layer.exists()
+    assert 0 == run_command(*freeze, "--base", "stabletoolbench", "--home", home).code
+
+
 def test_a_layer_without_its_base(tmp_path: Path) -> None:
     """The base is named by its root, with what to do; beside the layer it is found."""
     base, layer, home = tmp_path / "base.replay", tmp_path / "far" / "layer.replay", tmp_path / "home"
