@@ -46,6 +46,7 @@ class RecallProtocol(HttpToolsProtocol):
         app = cast("Recalls", config.app)
         self._recall: Recall = app.recall
         self._paths: Collection[bytes] = app.recalled
+        self._head: list[Header] = []
         self._waits: bool = False
         self._parts: list[bytes] = []
         self._length: int = 0
@@ -85,6 +86,8 @@ class RecallProtocol(HttpToolsProtocol):
             self._waits, self._parts, self._length = True, [], 0
         else:
             super().on_headers_complete()
+        # What comes behind the body in the form of headers is none: the request has those it began with.
+        self._head, self.headers = self.headers, []
 
     def on_body(self, body: bytes) -> None:
         """Keep a part of a body that is waited for."""
@@ -99,7 +102,7 @@ class RecallProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Write the answer that is known, or hand the request over whole."""
         if self._waits:
-            answer = self._recall(self.url, self.headers, b"".join(self._parts))
+            answer = self._recall(self.url, self._head, b"".join(self._parts))
             if answer is not None:
                 self._write(answer)
                 return

@@ -36,6 +36,8 @@ _BETWEEN: Final = frozenset(
 )
 """Headers of the connection between this client and this server: not sent on."""
 
+_SLASH: Final = re.compile(r"[/\\]")
+"""Some services read the one as the other, and either where it is written with a percent sign."""
 _ADDRESSES: Final = frozenset({"location", "content-location"})
 _OF_PLACE: Final = frozenset({"domain", "path", "secure", "samesite"})
 """What binds a cookie to the upstream's address."""
@@ -106,7 +108,7 @@ def live_request(asked: Asked, upstream: Upstream) -> LiveRequest:
     Errors:  InputError for a path that would leave the upstream's base address; LiveFailureError (kind
              `arguments`) for one with a mask, which must never be sent as a value.
     """
-    if any(unquote(part) in {".", ".."} for part in asked.path.split("/")):
+    if any(part in {".", ".."} for part in _SLASH.split(unquote(asked.path))):
         raise InputError(f"path {asked.path!r:.200}", expected="no . and .. among its parts")
     named = {
         word.strip().lower()

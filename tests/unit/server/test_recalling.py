@@ -174,3 +174,11 @@ def test_a_number_that_no_json_has_is_answered_by_the_rules(served: Served, numb
     first, second = ask(served, message(body)), ask(served, message(body))
     assert (first, True) == (second, first.startswith(b"HTTP/1.1 200"))
     assert b"Tool input" in first
+
+
+def test_what_comes_behind_a_body_is_no_header(served: Served) -> None:
+    """A name of this server in a trailer does not let a request in."""
+    chunks = b"%x\r\n%b\r\n0\r\nHost: 127.0.0.1\r\n\r\n" % (len(body_of()), body_of())
+    for path in (b"/virtual", b"/healthz"):
+        head = b"POST %b HTTP/1.1\r\nContent-Type: application/json\r\n" % path
+        assert ask(served, head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks).startswith(b"HTTP/1.1 421")
