@@ -6,7 +6,7 @@ before a test asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -39,7 +39,8 @@ _SHOWN: Final = 10
 _OUTPUT: Final = "replay_usage"
 
 Usage = dict[str, dict[str, Any]]
-"""Archive path -> its recorded requests by key (`all`) and the keys that were answered (`used`)."""
+"""Archive path -> its recorded requests by key (`all`), the keys that were answered (`used`), and requests
+that a recording got only a failure for, by name, with its status (`failed`)."""
 
 
 class _Shelf:
@@ -82,7 +83,8 @@ class _Shelf:
 
         for book in self._books.values():
             known, used = book.usage()
-            self.add({book.plan.archive: {"all": dict(known), "used": sorted(used)}})
+            failed = dict(book.exchanges.not_recorded)
+            self.add({book.plan.archive: {"all": dict(known), "used": sorted(used), "failed": failed}})
         self._books.clear()
         for _, book in self._opened.values():
             book.release()
@@ -96,8 +98,9 @@ class _Shelf:
     def add(self, usage: Usage) -> None:
         """Put together what several processes used of the same archives."""
         for archive, seen in usage.items():
-            held = self.usage.setdefault(archive, {"all": {}, "used": []})
+            held = self.usage.setdefault(archive, {"all": {}, "used": [], "failed": {}})
             held["all"].update(seen["all"])
+            held["failed"].update(seen["failed"])
             held["used"] = sorted({*held["used"], *seen["used"]})
 
     def unused(self) -> dict[str, list[str]]:
@@ -210,12 +213,13 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Name recordings that failed, and what is recorded and was not asked for."""
+    """Name recordings that failed, what was answered and not recorded, and what no test asked for."""
     faults = config.stash[_SHELF].faults
     if faults:
         terminalreporter.section("replay: recordings that are not frozen", red=True)
         for fault in faults:
             terminalreporter.write_line(fault)
+    _show_failures(terminalreporter, config.stash[_SHELF].usage)
     unused = config.stash[_SHELF].unused()
     if not unused or config.getoption("--replay-unused") == "ignore":
         return
@@ -224,10 +228,27 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(
             f"{archive}: {len(names)} of {len(config.stash[_SHELF].usage[archive]['all'])}"
         )
-        for name in names[:_SHOWN]:
-            terminalreporter.write_line(f"  {name}")
-        if len(names) > _SHOWN:
-            terminalreporter.write_line(f"  and {len(names) - _SHOWN} more")
+        _list(terminalreporter, names)
+
+
+def _show_failures(terminalreporter: Any, usage: Usage) -> None:
+    """A test that was content with a failure passes while recording and misses ever after: say so at once."""
+    failed = {archive: seen["failed"] for archive, seen in sorted(usage.items()) if seen["failed"]}
+    if not failed:
+        return
+    terminalreporter.section("replay: failed and not recorded")
+    for archive, statuses in failed.items():
+        terminalreporter.write_line(
+            f"{archive}: {len(statuses)}; keep_errors=True of the marker records them"
+        )
+        _list(terminalreporter, [f"{name}: {status}" for name, status in sorted(statuses.items())])
+
+
+def _list(terminalreporter: Any, names: Sequence[str]) -> None:
+    for name in names[:_SHOWN]:
+        terminalreporter.write_line(f"  {name}")
+    if len(names) > _SHOWN:
+        terminalreporter.write_line(f"  and {len(names) - _SHOWN} more")
 
 
 def _wanted(request: pytest.FixtureRequest) -> Mapping[str, Any]:

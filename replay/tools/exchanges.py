@@ -41,6 +41,10 @@ _MOST_CALLERS: Final = 1_000
 """Credentials that are remembered with all their spellings: clients may make up any number of them."""
 
 
+_MOST_FAILURES: Final = 1_000
+"""Requests without an answer that are remembered by name."""
+
+
 class Turn(NamedTuple):
     """One request of a session, looked up."""
 
@@ -83,6 +87,8 @@ class Exchanges:
         self._lock = threading.Lock()
         self.recorded = 0
         """How many answers were recorded."""
+        self.not_recorded: dict[str, int] = {}
+        """Requests that only a failure answered, named as in misses, with its status; the first that came."""
 
     def session(self, name: str, *, repeats: RepeatPolicy = RepeatPolicy.STICKY_LAST) -> ExchangeSession:
         """Start a session; `name` is shown in misses."""
@@ -113,6 +119,7 @@ class Exchanges:
         """
         failed = answer.status == _TOO_MANY or answer.status >= _SERVER_FAULT
         if self._overlay is None or (failed and not self._keep_errors):
+            self._note_failure(turn, answer)
             return self.shown(turn, answer)
         written = ApiAnswer(
             body=self._write(turn, answer), status=SnapshotStatus.ERROR if failed else SnapshotStatus.OK
@@ -125,6 +132,11 @@ class Exchanges:
             self._used.add(turn.key)
             self.recorded += 1
         return read_answer(snapshot.body)
+
+    def _note_failure(self, turn: Turn, answer: HttpAnswer) -> None:
+        with self._lock:
+            if len(self.not_recorded) < _MOST_FAILURES:
+                self.not_recorded[turn.call.tool] = answer.status
 
     def shown(self, turn: Turn, answer: HttpAnswer) -> HttpAnswer:
         """Give an answer that is not kept as a client gets one that is."""

@@ -66,6 +66,22 @@ def test_recorded_answers_that_nobody_asks_for_are_named(suite: pytest.Pytester)
     assert pytest.ExitCode.OK == run(suite, "--replay-unused", "fail").ret
 
 
+def test_a_failure_that_was_not_recorded_is_named(pytester: pytest.Pytester) -> None:
+    """A recording is green where a test expects it, and the replay would miss: `keep_errors` is the way."""
+    text = SUITE.replace("Response(200", "Response(200 if request.url.path == '/one' else 429")
+    pytester.makepyfile(test_weather=text)
+    words = ("-q", "-p", "no:cacheprovider", "--replay-mode", "record")
+    result = pytester.runpytest_inprocess(*words)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        ["*failed and not recorded*", "*test_weather.replay: 1; keep_errors=True*", "  weather GET /two: 429"]
+    )
+    pytester.makepyfile(
+        test_weather=text.replace('upstream="weather"', 'upstream="weather", keep_errors=True')
+    )
+    assert "not recorded" not in pytester.runpytest_inprocess(*words).stdout.str()
+
+
 def test_the_network_is_closed_to_marked_tests(pytester: pytest.Pytester) -> None:
     """A client that goes around the transport is refused, and a marker can open it again."""
     pytester.makepyfile(
