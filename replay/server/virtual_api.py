@@ -48,6 +48,8 @@ MISS_HEADER: Final = b"x-replay-miss"
 _KEPT_BYTES: Final = 64 * 1024 * 1024
 """Answers that a worker keeps in memory: those of all calls of a large benchmark run, with their requests."""
 _LONGEST_KEPT: Final = 256 * 1024
+_AS_VALUES: Final = 25
+"""Memory of JSON as values, for each byte of its text: an empty list takes that much."""
 _KEPT_BESIDE: Final = 512
 """Memory of an answer that is kept, beside its bytes."""
 MADE_HEADER: Final = b"x-replay-provenance"
@@ -213,6 +215,8 @@ class Virtual:
         )
 
     def _keep(self, place: tuple[bytes, bytes | None], held: _Held) -> None:
+        if self._log is None:
+            held = held._replace(step=None)
         size = _size_of(place, held)
         if size > _LONGEST_KEPT or place in self._kept:
             return
@@ -223,9 +227,11 @@ class Virtual:
 
 
 def _size_of(place: tuple[bytes, bytes | None], held: _Held) -> int:
-    # What is written down holds the answer twice more: as text and as value.
-    copies = 1 if held.step is None else 3
-    return len(place[0]) + copies * len(held.body) + _KEPT_BESIDE
+    size = len(place[0]) + len(held.body) + _KEPT_BESIDE
+    if held.step is None:
+        return size
+    # What is written down holds the answer twice more, as text and as value; of a miss it holds the call.
+    return size + (_AS_VALUES * len(place[0]) if held.counter == _MISSES else 2 * len(held.body))
 
 
 def _label(provenance: Provenance) -> tuple[tuple[bytes, bytes], ...]:
