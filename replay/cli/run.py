@@ -122,6 +122,9 @@ def _execute(request: RunRequest, screen: Screen, expect_root: str) -> int:
         report = execute_run(
             request, progress=lambda step: advance(step.done, step.planned, f"task {step.task}")
         )
+    if report.kept:
+        kept = count_of(report.kept, "episode")
+        screen.log(f"replay: {kept} of {report.out} kept as played before; a new --out folder plays anew")
     screen.emit(report.to_json())
     _show(report, request.archive, screen)
     _show_misses(report, request.archive, screen)

@@ -129,7 +129,8 @@ class AnsweringModel:
         error = RecordMissError(
             f"the remote model {self.identity['name']!r} gave no answer: "
             f"{detail['error']}: {detail.get('message', '')}".rstrip(": "),
-            next_step="run it again: what was answered is not asked twice; --keep-errors records failures",
+            next_step="ask again in a new --out folder; with --overlay RUN/overlay what was answered is not "
+            "asked twice; --keep-errors records failures",
         )
         asked = completion_request(self.identity, request, seed=seed, trial=trial)
         error.want = {"kind": "completion", "request": asked}

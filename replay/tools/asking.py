@@ -39,7 +39,8 @@ class LiveFailureError(UpstreamError):
         super().__init__(
             f"{kind}: {detail}",
             where=f"upstream {upstream}",
-            next_step="run the same command again to go on; --keep-errors records failures as failures",
+            next_step="ask again, a run that is finished in a new --out folder; "
+            "--keep-errors records failures as failures",
         )
         self.kind = kind
         self.answer = answer

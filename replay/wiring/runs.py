@@ -56,6 +56,8 @@ class RunReport(Record, frozen=True, kw_only=True):
     """What local models cost over the whole run, by the part that asked; differs from run to run."""
     recorded: dict[str, int]
     """Snapshots that this command wrote to the run's overlay: new, same, or conflict (the first was kept)."""
+    kept: int = 0
+    """Episodes that an earlier command of the same request had finished."""
 
     @property
     def has_recorded(self) -> bool:
@@ -102,6 +104,7 @@ def execute_run(request: RunRequest, *, progress: Callable[[Progress], None] | N
     """
     prepared = prepare_run(request)
     with RunFolder(Path(prepared.out), prepared.manifest, prepared.plan) as folder:
+        kept = folder.done
         with ExitStack() as stack:
             if request.modes.is_offline:
                 stack.enter_context(NetworkGuard())
@@ -122,7 +125,9 @@ def execute_run(request: RunRequest, *, progress: Callable[[Progress], None] | N
         manifest = folder.finish(msgspec.to_builtins(summary))
     recorded = dict(sorted(sink.outcomes.items()))
     cost = sum_costs(timing.costs for timing in run.timings())
-    return RunReport(out=prepared.out, manifest=manifest, summary=summary, recorded=recorded, cost=cost)
+    return RunReport(
+        out=prepared.out, manifest=manifest, summary=summary, recorded=recorded, cost=cost, kept=kept
+    )
 
 
 def prepare_run(request: RunRequest) -> Prepared:

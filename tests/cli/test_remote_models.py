@@ -251,6 +251,7 @@ def test_a_failure_of_the_model_scores_nobody(site: Site, kind: str, role: str, 
     if role in ("candidate", "user"):
         line = json.loads((site.folder / "run" / "trajectories.jsonl").read_text())
         assert f"the remote model 'gpt' gave no answer: {kind}" in line["stop_detail"]
+        assert "next: ask again in a new --out folder" in line["stop_detail"]
     broken.clear()
     broken.append(False)
     overlay = site.folder / "run" / "overlay"

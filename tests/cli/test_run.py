@@ -98,8 +98,9 @@ def test_the_text_shows_what_the_document_says(stores: Path, tmp_path: Path, g1:
 def test_the_same_command_prints_the_same_bytes(stores: Path, tmp_path: Path) -> None:
     """Neither the first output nor that of the finished run holds a time or a random name."""
     words = ("--candidate", "cot", "--select", "1001")
-    first = play(stores, tmp_path / "run", *words)
-    assert first == play(stores, tmp_path / "run", *words)
+    first, again = play(stores, tmp_path / "run", *words), play(stores, tmp_path / "run", *words)
+    assert (first.code, first.out) == (again.code, again.out)
+    assert again == play(stores, tmp_path / "run", *words)
 
 
 @pytest.mark.parametrize(
@@ -133,10 +134,13 @@ def test_the_expected_root_is_checked(stores: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_has_a_place_of_its_own(stores: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without --out a run lies under runs/, and the same command finds it again."""
+    """Without --out a run lies under runs/, and the same command finds it again and says so."""
     monkeypatch.chdir(tmp_path)
     words = ("run", "stabletoolbench", "--candidate", "cot", "--limit", "1", "--home", stores)
-    assert run_command(*words) == run_command(*words)
+    first, again = run_command(*words), run_command(*words)
+    assert (first.code, first.out) == (again.code, again.out)
+    assert ("", True) == (first.err, "1 episode of runs/" in again.err)
+    assert "kept as played before; a new --out folder plays anew" in again.err
     assert 1 == len(list((tmp_path / "runs").iterdir()))
 
 
