@@ -15,6 +15,7 @@ __all__ = ["compare_live", "record_wanted"]
 
 _NOTHING_NEW: Final = 1
 _DIFFERS: Final = 1
+_NOTHING_COMPARED: Final = 1
 _FAILED: Final = 7
 """A live upstream gave no answer."""
 
@@ -38,7 +39,7 @@ def record_wanted(request: RunRequest, want: Path, screen: Screen) -> int:
 
 
 def compare_live(request: RunRequest, screen: Screen) -> int:
-    """Compare recorded answers with live ones; exit 1 when one differs, 7 when only some got no answer."""
+    """Compare recorded answers with live ones; exit 1 if one differs or none was asked, 7 if one failed."""
     from replay.wiring.upstream_calls import check_upstream
 
     report = check_upstream(request)
@@ -55,4 +56,9 @@ def compare_live(request: RunRequest, screen: Screen) -> int:
         f"{report.count('same')} same, {differs} differ, {failed} failed, {report.left_out} not asked; "
         "nothing was written"
     )
+    if not report.items:
+        screen.log(
+            "replay: nothing was compared: no upstream of the file gives an answer that is recorded here"
+        )
+        return _NOTHING_COMPARED
     return _DIFFERS if differs else _FAILED if failed else 0

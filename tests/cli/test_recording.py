@@ -278,6 +278,14 @@ def test_drift_is_reported_and_nothing_written(site: Site) -> None:
     assert not (site.folder / "run").exists()
 
 
+def test_a_comparison_of_nothing_is_no_success(site: Site) -> None:
+    """Where no upstream gives what is recorded, exit 0 would tell of answers that nobody asked for."""
+    site.describe('tools = ["Nobody/*"]\n')
+    answered = site.run("--check-upstream")
+    assert (1, 0) == (answered.code, answered.document["same"])
+    assert "nothing was compared" in answered.err
+
+
 def test_an_upstream_that_still_says_the_same_is_exit_0(site: Site) -> None:
     """What the archive holds is what comes."""
     site.fake.says("/rapidapi", says("dry"))
