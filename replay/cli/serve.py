@@ -114,6 +114,9 @@ def _execute(request: ServeRequest, screen: Screen) -> int:
     def tell(facts: dict[str, Json]) -> None:
         screen.emit(facts)
         screen.say(f"serving    {facts['archive']} at {facts['address']}, mode {facts['mode']}")
+        if not find_archive(request.archive).exists():
+            # Only record mode comes here, and a misspelt name would record everything anew.
+            screen.log(f"replay: there is no {request.archive} yet: a new archive of HTTP exchanges is begun")
         screen.flush()
 
     report = run(request, tell=tell, note=lambda line: screen.log(f"replay: {line}"))

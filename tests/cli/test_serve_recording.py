@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -188,6 +189,7 @@ def test_a_failure_is_passed_on_and_never_an_answer(site: Site) -> None:
     assert ({"wait": 1}, "0") == (got["/busy"].json(), got["/busy"].headers["retry-after"])
     assert (0, 1) == (recorded, code)
     assert "nothing was recorded" in server.err
+    assert re.search(r"there is no \S+made\.replay yet: a new archive of HTTP exchanges is begun", server.err)
     wants = run_command("misses", site.folder / "log", "--json").document["wants"]
     assert {kind for _, _, kind in replies.values()} == {
         want["want"]["upstream"].partition(":")[0] for want in wants
