@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from replay.core.errors import InputError, MissError, RecordMissError
+from replay.core.errors import InputError, MissError, RecordMissError, StoreError
 from replay.core.types import Key, Mode, Record, SnapshotKind
 from replay.store.archive.manifest import FACTS_NAME, ArchiveFacts
 from replay.store.archive.reader import read_manifest
@@ -137,7 +137,12 @@ def _open_overlay(stack: ExitStack, overlay: Path, archive: Path, plan: Exchange
         return None
     if overlay.exists():
         return stack.enter_context(SnapshotStore.open_writable(overlay))
-    overlay.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        overlay.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"the folder of the archive cannot be made: {error.strerror}", where=str(overlay.parent)
+        ) from None
     name = _NOT_IN_NAMES.sub("-", archive.stem) or HTTP
     facts = msgspec.to_builtins(ArchiveFacts(name=name, version=_VERSION, benchmark=HTTP))
     return stack.enter_context(SnapshotStore.create(overlay, meta={FACTS_NAME: facts}))

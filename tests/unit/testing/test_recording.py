@@ -15,7 +15,7 @@ import requests
 from requests.adapters import BaseAdapter, HTTPAdapter
 from urllib3 import HTTPResponse
 
-from replay.core.errors import InputError, MissError, UsageError
+from replay.core.errors import InputError, MissError, StoreError, UsageError
 from replay.testing.recording import open_recording
 from replay.wiring.places import data_home
 
@@ -278,3 +278,13 @@ def test_a_failure_that_is_not_recorded_can_be_read(archive: Path) -> None:
         assert (503, None) == (got.status_code, got.headers.get("content-encoding"))
         assert "None" in got.json()["said"]
         httpx.Client(transport=recording.transport(httpx.MockTransport(Upstream()))).get(URL)
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    """A file stands where the folder of the archive would be."""
+    (tmp_path / "archives").write_text("a file")
+    with (
+        pytest.raises(StoreError, match=r"folder of the archive cannot be made: .*archives"),
+        open_recording(tmp_path / "archives" / "a.replay", mode="record"),
+    ):
+        pass
