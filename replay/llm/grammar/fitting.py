@@ -2,10 +2,10 @@
 
 A small model that has lost its thread writes one string until its budget is gone, and a cut answer is none.
 A schema says what an answer holds, not how long it is; so the first of some fixed bounds is taken with which
-even the longest text fits. How many tokens that has is an estimate: of characters that a vocabulary spells byte
-by byte it can have more, and an answer of those may be cut all the same, which is no answer, never a wrong one.
-Strings get shorter first, then lists, then strings again: one item of a list that can be read tells more than
-three that cannot. It is a function of schema and budget alone, so that the same request gets the same grammar.
+even the longest text fits. How many tokens that has is an estimate: characters that a vocabulary spells byte
+by byte need more, and an answer of those may be cut all the same, which is no answer, never a wrong one.
+Strings get shorter first, then lists, then strings again: one item of a list that can be read tells more
+than three that cannot. It is a function of schema and budget alone: the same request gets the same grammar.
 """
 
 from __future__ import annotations
