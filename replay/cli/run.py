@@ -23,6 +23,8 @@ __all__ = ["add_to"]
 UPSTREAM_EXIT: Final = 7
 """A miss in record mode: no live upstream could answer."""
 
+_MOST_TOOLS: Final = 5
+
 NOTHING_NEW_EXIT: Final = 1
 """A recording that recorded nothing."""
 
@@ -131,6 +133,7 @@ def _execute(request: RunRequest, screen: Screen, expect_root: str) -> int:
     report.check(expect_root=expect_root)
     code = exit_code_of(report.summary)
     if code == MISS_EXIT and request.modes.records:
+        _show_uncovered(report, request.upstream, screen)
         return UPSTREAM_EXIT
     if not code and request.upstream and not report.has_recorded:
         screen.log("replay: nothing was recorded; everything the run asked for was recorded before")
@@ -211,3 +214,14 @@ def _show_models(report: RunReport, screen: Screen) -> None:
         screen.say(
             f"unpinned   {', '.join(unpinned)}: not the pinned build, may not come out again elsewhere"
         )
+
+
+def _show_uncovered(report: RunReport, upstream: str, screen: Screen) -> None:
+    """Name the missed tools that were asked of nobody: recording again would miss them again."""
+    from replay.wiring.upstream_calls import list_uncovered
+
+    tools = list_uncovered(Path(report.out), Path(upstream)) if upstream else ()
+    for tool in tools[:_MOST_TOOLS]:
+        screen.log(f"replay: no upstream of {upstream} answers {tool}: no `tools` and `routes` cover it")
+    if len(tools) > _MOST_TOOLS:
+        screen.log(f"replay: and {count_of(len(tools) - _MOST_TOOLS, 'tool')} more")

@@ -82,11 +82,9 @@ class LiveSource:
         Errors:  LiveFailureError for everything that is no answer, unless failures are kept.
         """
         upstream = self._asker.upstream
-        if not upstream.answers(request.tool):
+        if not upstream.covers(request.tool):
             return None
         route = upstream.route_of(request.tool)
-        if route is None and upstream.kind != PROXY:
-            return None
         try:
             asked = request_of(request, route, self._proxy_key())
             return self._read(self._asker.send(asked))

@@ -125,6 +125,10 @@ class Upstream(Record, frozen=True, kw_only=True):
         """Return the first route of a tool."""
         return next((route for route in self.routes if fnmatchcase(tool, route.tool)), None)
 
+    def covers(self, tool: str) -> bool:
+        """Tell whether a tool's calls become requests here: a proxy needs no route for them."""
+        return self.answers(tool) and (self.kind == PROXY or self.route_of(tool) is not None)
+
 
 class SentAlways(NamedTuple):
     """What goes with every request of an upstream."""

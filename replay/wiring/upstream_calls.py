@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -29,12 +29,14 @@ from replay.store.answers import make_api_snapshot
 from replay.tools.asking import LiveFailureError
 from replay.tools.keys import recipe_for
 from replay.tools.recording import answer_of
+from replay.tools.upstreams import load_upstreams
+from replay.wiring.explaining import list_misses
 from replay.wiring.library import Library, LibraryPaths, find_archive, locate_stores, open_library
 from replay.wiring.overlays import open_sink
 from replay.wiring.requests import RunRequest
 from replay.wiring.upstreams import JOURNAL, open_upstreams, plan_upstreams
 
-__all__ = ["Drift", "DriftReport", "WantReport", "check_upstream", "record_wants"]
+__all__ = ["Drift", "DriftReport", "WantReport", "check_upstream", "list_uncovered", "record_wants"]
 
 _MAX_LIST_BYTES: Final = 256 * 1024 * 1024
 _SHOWN: Final = 120
@@ -118,6 +120,15 @@ def record_wants(request: RunRequest, want_list: Path) -> WantReport:
         failed=tuple(failed),
         not_calls=others,
     )
+
+
+def list_uncovered(run_path: Path, file: Path) -> tuple[str, ...]:
+    """List the tools that a run missed and that no upstream of the file is asked for."""
+    wants: Any = list_misses(run_path)["wants"]
+    found = (want["want"] for want in wants if isinstance(want["want"], dict))
+    missed = {want["tool"] for want in found if want.get("kind") == SnapshotKind.API.value}
+    upstreams = load_upstreams(file).values()
+    return tuple(sorted(tool for tool in missed if not any(upstream.covers(tool) for upstream in upstreams)))
 
 
 def check_upstream(request: RunRequest) -> DriftReport:

@@ -278,6 +278,17 @@ def test_drift_is_reported_and_nothing_written(site: Site) -> None:
     assert not (site.folder / "run").exists()
 
 
+def test_a_tool_that_no_upstream_answers_is_named(site: Site) -> None:
+    """A miss of it would come again however often the run is recorded."""
+    site.describe('tools = ["Nobody/*"]\n')
+    answered = site.run(out="run")
+    assert (7, 0) == (answered.code, len(site.fake.asked))
+    assert re.search(
+        r"no upstream of \S+upstreams\.toml answers Weather/\S+/v2_current_conditions: no `tools`",
+        answered.err,
+    )
+
+
 def test_a_comparison_of_nothing_is_no_success(site: Site) -> None:
     """Where no upstream gives what is recorded, exit 0 would tell of answers that nobody asked for."""
     site.describe('tools = ["Nobody/*"]\n')
