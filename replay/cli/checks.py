@@ -69,6 +69,14 @@ def verify(
 def compare(
     left: Annotated[Path, typer.Argument(help="A run directory.")],
     right: Annotated[Path, typer.Argument(help="Another run directory.")],
+    content: Annotated[
+        bool,
+        typer.Option(
+            "--content",
+            help="Exit 0 when every step, verdict and score is the same, whatever the "
+            "inputs: a live run and a strict run of the layer frozen from it.",
+        ),
+    ] = False,
     json: opt.JsonFlag = False,
 ) -> int:
     """Compare two runs: first differing step, changed verdicts, metric deltas; exit 1 when they differ."""
@@ -81,7 +89,7 @@ def compare(
     screen.say(f"right  {found.right_root}")
     for line in found.lines():
         screen.say(line)
-    return 0 if found.is_same else 1
+    return 0 if found.is_same or (content and found.same_content) else 1
 
 
 def explain(

@@ -18,7 +18,7 @@ from replay.wiring.library import find_archive, locate_stores, open_library
 from replay.wiring.modes import parse_modes
 from replay.wiring.reopening import RunSources
 from replay.wiring.runs import RunReport, RunRequest, execute_run
-from tests.support.commands import MINI
+from tests.support.commands import MINI, run_command
 from tests.support.data import CHECKOUT
 from tests.support.engines import FINDER, OPENED
 from tests.support.scripts import write_script
@@ -112,6 +112,18 @@ def test_a_run_comes_out_again_live_and_strictly(site: Site, protocol: str) -> N
     assert [] == OPENED
     assert results_of(first) == results_of(again)
     assert {} == again.recorded
+
+
+@pytest.mark.parametrize(("words", "code"), [((), 1), (("--content",), 0)])
+def test_a_live_run_is_what_its_frozen_layer_gives(site: Site, words: tuple[str, ...], code: int) -> None:
+    """The roots differ by the archives that were read; whether the content does can be asked for alone."""
+    site.play("first")
+    site.strict(site.freeze("first"))
+    found = run_command("compare", site.folder / "first", site.folder / "strict", *words)
+    assert code == found.code
+    assert (
+        "every step, verdict and score is the same: the roots differ by the runs' inputs alone" in found.out
+    )
 
 
 def test_a_live_model_has_its_own_settings_and_a_recorded_one_those_it_had(site: Site) -> None:

@@ -86,7 +86,7 @@ def test_different_runs_are_compared_step_by_step(stores: Path, tmp_path: Path, 
     """The first differing step of each episode, changed verdicts and deltas on shared items are named."""
     words = ("--candidate", "weak", "--mode", "strict", "--select", "100[1-5]", "--home", stores)
     run_command("run", MINI, *words, "--out", tmp_path / "weak")
-    answered = run_command("compare", cot_run, tmp_path / "weak")
+    answered = run_command("compare", cot_run, tmp_path / "weak", "--content")
     assert 1 == answered.code
     assert re.search(
         r"^input differs  inputs\.models\.candidate\.name: 'mini-cot' left, 'mini-weak'",
