@@ -1,12 +1,14 @@
-"""What the tests of the command line share: one folder of stores and one finished run."""
+"""What the tests of the command line share: one folder of stores, finished runs, an upstream."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.commands import MINI, run_command
+from tests.support.upstream import FakeUpstream, run_upstream
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +27,13 @@ def cot_run(stores: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole_run(stores: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished strict run of the candidate `cot` over all tasks; nobody may change it."""
     return play_cot(stores, tmp_path_factory.mktemp("whole") / "cot")
+
+
+@pytest.fixture
+def fake() -> Iterator[FakeUpstream]:
+    """An upstream that listens on the loopback; tests that use it let the network through to it."""
+    with run_upstream() as upstream:
+        yield upstream
 
 
 def play_cot(stores: Path, path: Path, *more: str) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -14,7 +13,7 @@ from replay.core.types import Json
 from tests.cli.test_recording import ARCHIVE, SECRET, trajectories
 from tests.support.commands import MINI, Answered, run_command
 from tests.support.scripts import answer_turn, call_turn
-from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply, run_upstream
+from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply
 
 ROUTES = """
 [upstream.sky]
@@ -68,13 +67,6 @@ TURNS: dict[str, list[Json]] = {
 @pytest.fixture(autouse=True)
 def blocked_network() -> None:
     """The upstream of these tests is on the loopback; runs that replay guard themselves."""
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeUpstream]:
-    """An upstream that listens."""
-    with run_upstream() as upstream:
-        yield upstream
 
 
 class Site:

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from replay.core.types import Json
 from tests.support.commands import MINI, Answered, run_command
 from tests.support.data import CHECKOUT
 from tests.support.scripts import UNRECORDED, answer_turn, call_turn, write_script
-from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply, run_upstream
+from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply
 
 ARCHIVE = CHECKOUT / "snapshots" / f"{MINI}.replay"
 SECRET = "planted-proxy-key"  # noqa: S105  it opens nothing
@@ -26,13 +25,6 @@ WEATHER = "v2_current_conditions_for_skyline_forecast"
 @pytest.fixture(autouse=True)
 def blocked_network() -> None:
     """These tests reach for an upstream of their own on the loopback; runs that replay guard themselves."""
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeUpstream]:
-    """An upstream that listens."""
-    with run_upstream() as upstream:
-        yield upstream
 
 
 class Site:

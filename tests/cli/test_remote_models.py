@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from tests.support.commands import Answered, run_command
 from tests.support.data import CHECKOUT
 from tests.support.remote_minds import answer_as_asked, role_of
 from tests.support.scripts import UNRECORDED
-from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply, run_upstream
+from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply
 
 PATH = "/v1/chat/completions"
 WEATHER = "v2_current_conditions_for_skyline_forecast"
@@ -23,13 +22,6 @@ WEATHER = "v2_current_conditions_for_skyline_forecast"
 @pytest.fixture(autouse=True)
 def blocked_network() -> None:
     """These tests reach for an upstream of their own on the loopback; runs that replay guard themselves."""
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeUpstream]:
-    """An upstream that listens."""
-    with run_upstream() as upstream:
-        yield upstream
 
 
 @pytest.fixture

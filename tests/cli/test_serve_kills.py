@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.commands import MINI, run_command
 from tests.support.serving_processes import ServingProcess, serving_process
-from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, run_upstream
+from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json
 
 # Each test starts three servers.
 pytestmark = pytest.mark.slow
@@ -27,13 +27,6 @@ Send = Callable[[httpx.Client, int], httpx.Response]
 @pytest.fixture(autouse=True)
 def blocked_network() -> None:
     """Clients, servers and upstreams of these tests meet on the loopback."""
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeUpstream]:
-    """An upstream that listens."""
-    with run_upstream() as upstream:
-        yield upstream
 
 
 def load_until_killed(server: ServingProcess, send: Send) -> dict[int, bytes]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -16,7 +15,7 @@ from tests.support.commands import MINI, run_command
 from tests.support.data import CHECKOUT
 from tests.support.openai_talks import check_talk, send_again, talk, talk_aside
 from tests.support.serving_processes import ServingProcess, serving_process
-from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply, run_upstream
+from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply
 from tests.support.weights import WEIGHTS, need_model
 
 pytestmark = pytest.mark.slow
@@ -124,13 +123,6 @@ class RemoteSite:
             *(folder / "made.replay", "--mode", "record", "--out", folder / "out"),
             *("--upstream", folder / "upstreams.toml", "--home", folder / "home"),
         )
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeUpstream]:
-    """A model behind an API, which listens."""
-    with run_upstream() as upstream:
-        yield upstream
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -18,7 +18,7 @@ from replay.core.determinism import pause
 from tests.support.commands import MINI, run_command, run_process
 from tests.support.serving_processes import ServingProcess, serving_process
 from tests.support.tiny_gguf import write_tiny_llama
-from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply, run_upstream
+from tests.support.upstream import Asked, FakeUpstream, Reply, answer_json, raw_reply
 from tests.support.weights import need_binding
 
 # Each test starts at least one server.
@@ -34,13 +34,6 @@ EVENTS = 'data: {"n": 1, "text": "Grüße"}\n\ndata: {"n": 2, "text": "日本"}\
 @pytest.fixture(autouse=True)
 def blocked_network() -> None:
     """Clients, servers and upstreams of these tests meet on the loopback."""
-
-
-@pytest.fixture
-def fake() -> Iterator[FakeUpstream]:
-    """An upstream that listens."""
-    with run_upstream() as upstream:
-        yield upstream
 
 
 class Site:
