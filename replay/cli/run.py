@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from replay.cli import options as opt
-from replay.cli.scores import MISS_EXIT, NOTHING_SCORED_EXIT, exit_code_of, show_summary
+from replay.cli.exits import CHECK_EXIT, MISS_EXIT, UPSTREAM_EXIT
+from replay.cli.scores import exit_code_of, show_summary
 from replay.cli.screen import Screen, count_of, freezing_line
 from replay.cli.upstream import compare_live, record_wanted
 from replay.core.errors import UsageError
@@ -20,13 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_to"]
 
-UPSTREAM_EXIT: Final = 7
-"""A miss in record mode: no live upstream could answer."""
-
 _MOST_TOOLS: Final = 5
-
-NOTHING_NEW_EXIT: Final = 1
-"""A recording that recorded nothing."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -137,7 +132,7 @@ def _execute(request: RunRequest, screen: Screen, expect_root: str) -> int:
         return UPSTREAM_EXIT
     if not code and request.upstream and not report.has_recorded:
         screen.log("replay: nothing was recorded; everything the run asked for was recorded before")
-        return NOTHING_NEW_EXIT
+        return CHECK_EXIT
     return code
 
 
@@ -193,7 +188,7 @@ def _show_misses(report: RunReport, archive: str, screen: Screen) -> None:
     code = exit_code_of(report.summary)
     if code == MISS_EXIT:
         screen.say(f"misses     replay misses {report.out}")
-    if code == NOTHING_SCORED_EXIT:
+    if code == CHECK_EXIT:
         screen.say(f"reasons    replay explain {report.out} TASK")
 
 

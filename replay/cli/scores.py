@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from replay.cli.details import show_details
+from replay.cli.exits import CHECK_EXIT, MISS_EXIT
 from replay.cli.screen import Screen, count_of, render_table
 from replay.core.types import Json
 
 if TYPE_CHECKING:
     from replay.wiring.summaries import RunSummary
 
-__all__ = ["MISS_EXIT", "NOTHING_SCORED_EXIT", "exit_code_of", "show_summary"]
-
-MISS_EXIT: Final = 4
-NOTHING_SCORED_EXIT: Final = 1
+__all__ = ["exit_code_of", "show_summary"]
 
 _SHOWN: Final = 6
 """Tasks named a kind; all of them with --json."""
@@ -25,7 +23,7 @@ def show_summary(summary: RunSummary, screen: Screen, *, groups: bool = True) ->
     unscored = ", ".join(f"{reason} {count}" for reason, count in summary.unscored.items()) or "0"
     screen.say(f"candidate  {summary.candidate}")
     screen.say(f"planned {summary.planned}  scored {summary.scored}  unscored {unscored}")
-    if exit_code_of(summary) == NOTHING_SCORED_EXIT:
+    if exit_code_of(summary) == CHECK_EXIT:
         screen.log(f"replay: nothing was scored: {unscored}")
     header = ("score", "rules", "value", "std", "95 % interval", "n", "planned", "missing", "unsure")
     screen.say(render_table(header, _rows(summary, groups=groups)))
@@ -39,7 +37,7 @@ def exit_code_of(summary: RunSummary) -> int:
     """0; 4 when something that was asked for is not recorded; 1 when nothing at all could be scored."""
     if any(reason.endswith("-miss") for reason in summary.unscored):
         return MISS_EXIT
-    return NOTHING_SCORED_EXIT if summary.planned and not summary.scored else 0
+    return CHECK_EXIT if summary.planned and not summary.scored else 0
 
 
 def _rows(summary: RunSummary, *, groups: bool) -> list[tuple[str, ...]]:

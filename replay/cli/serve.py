@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from replay.cli import options as opt
+from replay.cli.exits import CHECK_EXIT
 from replay.cli.screen import Screen, freezing_line
 from replay.core.types import Json
 
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from replay.wiring.serving.server import ServeRequest
 
 __all__ = ["add_to"]
-
-NOTHING_NEW_EXIT: Final = 1
-"""A recording that recorded nothing, as of `replay run`."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -127,7 +125,7 @@ def _execute(request: ServeRequest, screen: Screen) -> int:
     screen.say(f"overlay    {report.overlay}  {report.recorded} new")
     if not report.recorded:
         screen.log("replay: nothing was recorded; what was asked for was recorded before, or it failed")
-        return NOTHING_NEW_EXIT
+        return CHECK_EXIT
     base = find_archive(request.archive) if report.has_base else None
     screen.say(freezing_line(report.overlay, base))
     return 0

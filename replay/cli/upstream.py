@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
+
+from replay.cli.exits import CHECK_EXIT, UPSTREAM_EXIT
 
 if TYPE_CHECKING:
     from replay.cli.screen import Screen
     from replay.wiring.requests import RunRequest
 
 __all__ = ["compare_live", "record_wanted"]
-
-_NOTHING_NEW: Final = 1
-_DIFFERS: Final = 1
-_NOTHING_COMPARED: Final = 1
-_FAILED: Final = 7
-"""A live upstream gave no answer."""
 
 
 def record_wanted(request: RunRequest, want: Path, screen: Screen) -> int:
@@ -34,8 +30,8 @@ def record_wanted(request: RunRequest, want: Path, screen: Screen) -> int:
         screen.say(f"left out   {report.not_calls} wants of completions or verdicts: run with their model")
     screen.say(f"{report.new} of {report.wanted} wanted answers are new")
     if report.failed:
-        return _FAILED
-    return 0 if report.new else _NOTHING_NEW
+        return UPSTREAM_EXIT
+    return 0 if report.new else CHECK_EXIT
 
 
 def compare_live(request: RunRequest, screen: Screen) -> int:
@@ -60,5 +56,5 @@ def compare_live(request: RunRequest, screen: Screen) -> int:
         screen.log(
             "replay: nothing was compared: no upstream of the file gives an answer that is recorded here"
         )
-        return _NOTHING_COMPARED
-    return _DIFFERS if differs else _FAILED if failed else 0
+        return CHECK_EXIT
+    return CHECK_EXIT if differs else UPSTREAM_EXIT if failed else 0
