@@ -212,9 +212,8 @@ def _keep_mass(weighed: _Weighed, share: float) -> Ids | None:
 
 def _find_mass(scaled: Doubles, weights: Doubles, wanted: float) -> Ids:
     """Find places among which the largest weights that sum to so much are, so that few are sorted."""
-    mass = np.bincount((-scaled).astype(np.intp), weights).astype(
-        np.float64, copy=False
-    )  # by whole nats below the best
+    nats_below = (-scaled).astype(np.intp)
+    mass = np.bincount(nats_below, weights).astype(np.float64, copy=False)
     enough = np.flatnonzero(_sum_up(mass) >= wanted * (1 + _SLACK))
     if not len(enough):
         return np.arange(len(scaled))

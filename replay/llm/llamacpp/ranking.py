@@ -17,12 +17,10 @@ import numpy as np
 
 from replay.core.logprobs import NO_CHANCE
 from replay.llm.llamacpp.drawing import Row
-from replay.llm.llamacpp.weighing import exponential
+from replay.llm.llamacpp.weighing import LN2_HIGH, LN2_LOW, exponential
 
 __all__ = ["find_largest", "log_probabilities", "logarithm"]
 
-_LN2_HIGH: Final = float.fromhex("0x1.62e42feep-1")  # ends in zeros: its multiples up to 2^10 are exact
-_LN2_LOW: Final = float.fromhex("0x1.a39ef35793c76p-33")
 _HALF_ROOT: Final = float.fromhex("0x1.6a09e667f3bcdp-1")
 _TERMS: Final = 12  # of artanh: the next one is below 2^-64 for arguments up to 3 - 2 sqrt(2)
 
@@ -65,4 +63,4 @@ def logarithm(value: float) -> float:
     series = 0.0
     for term in range(_TERMS, -1, -1):
         series = series * square + 1 / (2 * term + 1)
-    return power * _LN2_HIGH + (2 * ratio * series + power * _LN2_LOW)
+    return power * LN2_HIGH + (2 * ratio * series + power * LN2_LOW)

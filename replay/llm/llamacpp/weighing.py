@@ -13,14 +13,14 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bounds", "CoarseSum", "Doubles", "Singles", "exponential"]
+__all__ = ["LN2_HIGH", "LN2_LOW", "Bounds", "CoarseSum", "Doubles", "Singles", "exponential"]
 
 Doubles = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 
 _ONE_OVER_LN2: Final = float.fromhex("0x1.71547652b82fep+0")
-_LN2_HIGH: Final = float.fromhex("0x1.62e42feep-1")  # ends in zeros: its multiples up to 2^10 are exact
-_LN2_LOW: Final = float.fromhex("0x1.a39ef35793c76p-33")
+LN2_HIGH: Final = float.fromhex("0x1.62e42feep-1")  # ends in zeros: its multiples up to 2^10 are exact
+LN2_LOW: Final = float.fromhex("0x1.a39ef35793c76p-33")
 _DEGREE: Final = 13  # the next term is below 2^-57 for arguments up to ln(2) / 2
 _COEFFICIENTS: Final = tuple(1 / math.factorial(power) for power in range(_DEGREE, -1, -1))
 _BIAS, _MANTISSA_BITS = 1023.0, 52
@@ -62,9 +62,9 @@ def _exponential(values: Doubles, result: Doubles, halvings: Doubles, rest: Doub
     """Range reduction to a power of two, then a polynomial; everything goes into arrays that are there."""
     np.multiply(values, _ONE_OVER_LN2, out=halvings)
     np.rint(halvings, out=halvings)
-    np.multiply(halvings, _LN2_HIGH, out=result)
+    np.multiply(halvings, LN2_HIGH, out=result)
     np.subtract(values, result, out=rest)
-    np.multiply(halvings, _LN2_LOW, out=result)
+    np.multiply(halvings, LN2_LOW, out=result)
     np.subtract(rest, result, out=rest)
     result[:] = _COEFFICIENTS[0]
     for coefficient in _COEFFICIENTS[1:]:
