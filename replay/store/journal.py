@@ -18,6 +18,7 @@ from replay.core.canonical import canonical_bytes, digest, parse_json
 from replay.core.determinism import temporary_name
 from replay.core.errors import CanonicalError, DamagedError, StoreError
 from replay.core.types import Json, Key
+from replay.store.marker import sync_folder
 
 __all__ = ["Journal"]
 
@@ -80,7 +81,7 @@ class Journal:
             _write_durably(temporary, document)
             with contextlib.suppress(FileExistsError):
                 os.link(temporary, path)
-            _sync(path.parent)
+            sync_folder(path.parent)
         except OSError as error:
             raise self._unwritable(error) from None
         finally:
@@ -103,11 +104,3 @@ def _write_durably(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

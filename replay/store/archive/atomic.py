@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from replay.core.errors import InputError, StoreError
+from replay.store.marker import sync_folder
 
 __all__ = ["open_spool", "write_whole"]
 
@@ -42,7 +43,7 @@ def write_whole(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         else:
             temporary.replace(path)
             temporary = None
-            _sync_folder(path.parent)
+            sync_folder(path.parent)
     except OSError as error:
         raise _not_written(path, error) from None
     finally:
@@ -73,15 +74,6 @@ def _check_same(path: Path, temporary: Path) -> None:
                 )
             if not ours:
                 return
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _not_written(path: Path, error: OSError) -> StoreError:
